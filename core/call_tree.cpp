@@ -1,0 +1,103 @@
+#include "call_tree.h"
+
+#include <functional>
+
+namespace flamb {
+namespace {
+
+// Above so many children a list is too slow to search; most nodes have one or two.
+constexpr std::uint32_t wide_from = 16;
+
+std::uint64_t edge(NodeId parent, FrameId frame) { return std::uint64_t{parent} << 32 | frame; }
+
+}  // namespace
+
+std::size_t FrameTable::Hash::operator()(const Frame& frame) const {
+  const std::hash<std::string> hash;
+  return hash(frame.name) ^ (hash(frame.module) * 3) ^ (hash(frame.file) * 5) ^ (std::size_t{frame.line} << 1) ^
+         std::size_t{frame.inlined};
+}
+
+FrameId FrameTable::intern(const Frame& frame) {
+  const auto [entry, is_new] = ids_.try_emplace(frame, static_cast<FrameId>(frames_.size()));
+  if (is_new) frames_.push_back(frame);
+  return entry->second;
+}
+
+CallTree::CallTree() : CallTree(Options{}) {}
+
+CallTree::CallTree(Options options) : options_(options), nodes_(1), last_child_(1, none), child_count_(1, 0) {}
+
+void CallTree::enter(FrameId frame) {
+  open_.push_back(current_);
+  const bool is_collapsed = options_.collapse_recursion && current_ != root && nodes_[current_].frame == frame;
+  const bool is_too_deep = depth_ >= options_.max_depth;
+  was_cut_ |= is_too_deep;
+  if (!is_collapsed && !is_too_deep) {
+    current_ = child(current_, frame);
+    ++depth_;
+  }
+  if (!is_too_deep) ++nodes_[current_].calls;
+}
+
+void CallTree::leave() {
+  if (open_.empty()) return;
+  if (open_.back() != current_) --depth_;
+  current_ = open_.back();
+  open_.pop_back();
+}
+
+void CallTree::finish() {
+  open_.clear();
+  current_ = root;
+  depth_ = 0;
+}
+
+std::vector<std::uint64_t> CallTree::totals() const {
+  std::vector<std::uint64_t> totals(nodes_.size());
+  for (std::size_t id = nodes_.size(); id-- > 0;) {
+    totals[id] += nodes_[id].self;
+    if (nodes_[id].parent != none) totals[nodes_[id].parent] += totals[id];
+  }
+  return totals;
+}
+
+NodeId CallTree::child(NodeId parent, FrameId frame) {
+  const NodeId found = find_child(parent, frame);
+  return found != none ? found : add_child(parent, frame);
+}
+
+NodeId CallTree::find_child(NodeId parent, FrameId frame) const {
+  if (child_count_[parent] > wide_from) {
+    const auto entry = wide_.find(edge(parent, frame));
+    return entry != wide_.end() ? entry->second : none;
+  }
+  NodeId id = nodes_[parent].first_child;
+  while (id != none && nodes_[id].frame != frame) id = nodes_[id].next_sibling;
+  return id;
+}
+
+NodeId CallTree::add_child(NodeId parent, FrameId frame) {
+  const auto id = static_cast<NodeId>(nodes_.size());
+  nodes_.push_back({.frame = frame, .parent = parent});
+  last_child_.push_back(none);
+  child_count_.push_back(0);
+
+  if (last_child_[parent] == none) {
+    nodes_[parent].first_child = id;
+  } else {
+    nodes_[last_child_[parent]].next_sibling = id;
+  }
+  last_child_[parent] = id;
+
+  if (++child_count_[parent] == wide_from + 1) {
+    for (NodeId each = nodes_[parent].first_child; each != none; each = nodes_[each].next_sibling) {
+      wide_.emplace(edge(parent, nodes_[each].frame), each);
+    }
+  } else if (child_count_[parent] > wide_from) {
+    wide_.emplace(edge(parent, frame), id);
+  }
+  return id;
+}
+
+}  // namespace flamb

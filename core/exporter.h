@@ -1,0 +1,34 @@
+#pragma once
+
+#include <ostream>
+#include <span>
+#include <string_view>
+
+#include "profile.h"
+
+namespace flamb {
+
+// One output format. Each has a .cpp of its own beside this header, declared in exporter.cpp's list and nowhere else.
+//
+// `write` streams the profile: its memory does not grow with the output, it never recurses over the tree, and every name
+// (any UTF-8, any length) leaves the format valid and loses no stack. It reports failure only through the
+// stream's state.
+struct Exporter {
+  std::string_view name;
+  std::span<const std::string_view> aliases;
+  std::string_view extension;    // of the file's name, without the dot
+  std::string_view description;  // one line, for the help
+  void (*write)(const Profile& profile, std::ostream& out);
+};
+
+// All formats, in the order in which the help lists them.
+std::span<const Exporter> exporters();
+
+// By name or alias; null if there is none.
+const Exporter* find_exporter(std::string_view name);
+
+// "parse_request, invocation 2 of thread 4711: 1,234 calls" and the like: what every title and header says.
+std::string title(const Profile& profile);
+std::string subtitle(const Profile& profile);
+
+}  // namespace flamb
