@@ -53,6 +53,17 @@ void CallTree::finish() {
   depth_ = 0;
 }
 
+void CallTree::add(const CallTree& other) {
+  std::vector<NodeId> own(other.nodes_.size(), root);
+  for (std::size_t id = 1; id < other.nodes_.size(); ++id) {
+    const Node& node = other.nodes_[id];
+    own[id] = child(own[node.parent], node.frame);
+    nodes_[own[id]].calls += node.calls;
+    nodes_[own[id]].self += node.self;
+  }
+  was_cut_ = was_cut_ || other.was_cut_;
+}
+
 std::vector<std::uint64_t> CallTree::totals() const {
   std::vector<std::uint64_t> totals(nodes_.size());
   for (std::size_t id = nodes_.size(); id-- > 0;) {

@@ -1,21 +1,102 @@
 #pragma once
 
+#include <functional>
 #include <memory>
-#include <string>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "code.h"
 #include "debugger.h"
-#include "options.h"
 #include "profile.h"
 #include "program.h"
+#include "shadow_stack.h"
 
 namespace flamb {
 
-// What a collector gives: the invocations in order of entry, and how it ended.
-struct Collection {
-  std::vector<Profile> profiles;  // with `frames` left empty: the ids are those of the session's FrameTable
-  Stop last_stop;                 // where the target is now
-  bool ended_as_asked = false;    // all invocations asked for were seen to their end
+// Functions whose address is taken can be called by code out of scope (callbacks, signal handlers). Above this many
+// they are only watched once there is a reason to: GDB writes all breakpoints anew at every stop.
+inline constexpr std::size_t max_watched_ahead = 200;
+
+// One invocation under way: from the trigger's entry to its exit, on one thread.
+struct Invocation {
+  Invocation(ThreadId on, CallTree::Options options) : thread(on), stack(profile.tree) {
+    profile.tree = CallTree(options);
+  }
+  Invocation(const Invocation&) = delete;
+  Invocation& operator=(const Invocation&) = delete;
+
+  ThreadId thread;
+  Address entry = 0;  // the trigger's address; 0 for an apply, whose calls have no common root
+  Address slot = 0;   // where the trigger's return address lies
+  Address return_address = 0;
+  std::uint64_t events = 0;  // what the collector has seen, for the line of progress
+  Profile profile;
+  ShadowStack stack;  // feeds the profile's tree
 };
+
+// The invocations that are open, and the breakpoints of a capture: what a collector works with.
+class Invocations {
+ public:
+  Invocations(Debugger& host, Program& symbols, Code& decoded) : debugger(host), program(symbols), code(decoded) {}
+  ~Invocations();
+  Invocations(const Invocations&) = delete;
+  Invocations& operator=(const Invocations&) = delete;
+
+  // The invocation that is open on a thread, or null.
+  Invocation* open_on(ThreadId thread) const;
+
+  // Sets a breakpoint that goes when the capture does. What fails ends the capture with that error.
+  void watch(Address where, BreakpointHandler handler);
+
+  // Something in a handler went wrong: the target stops, and the capture ends with this error.
+  Verdict fail(Error error);
+
+  Debugger& debugger;
+  Program& program;
+  Code& code;
+  std::unordered_map<ThreadId, std::unique_ptr<Invocation>> open;
+  std::optional<Error> failure;    // the first
+  bool catches_signals = false;    // the target has signal handlers
+  std::function<void()> on_event;  // after each hit of a breakpoint
+
+ private:
+  std::vector<BreakpointId> breakpoints_;
+};
+
+// Sees the calls inside invocations, and feeds their shadow stacks. All of its methods run in handlers.
+class Collector {
+ public:
+  virtual ~Collector() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual Unit unit() const = 0;
+
+  // An invocation begins: its thread is at the entry of the trigger, which is the root of its stack by now.
+  virtual void begin(Invocation& invocation) = 0;
+
+  // The thread is at the entry of a trigger inside an open invocation.
+  virtual Verdict entered(Invocation& invocation, Address entry) = 0;
+
+  // Sees to it that calls of the code at `entry` are seen.
+  virtual void reach(Address entry) = 0;
+
+  // A signal is about to be delivered, whose handler may be anywhere.
+  virtual void signalled() = 0;
+};
+
+std::unique_ptr<Collector> make_breakpoint_collector(Invocations& invocations);
+
+// `unit` is instructions or calls.
+std::unique_ptr<Collector> make_stepping_collector(Invocations& invocations, Unit unit);
+
+// The frame of a call to `entry`: the function in scope there, or what the import or the function out of scope is
+// called.
+struct Callee {
+  const Function* function = nullptr;  // in scope, and entered at its start; null for one that is only a border frame
+  FrameId frame = 0;
+};
+Callee callee_at(Program& program, Address entry);
 
 }  // namespace flamb

@@ -29,15 +29,30 @@ using BreakpointId = std::uint64_t;
 
 // x86-64 registers in the processor's own numbering (the number in an instruction's encoding).
 enum class Register : std::uint8_t {
-  rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15,
+  rax,
+  rcx,
+  rdx,
+  rbx,
+  rsp,
+  rbp,
+  rsi,
+  rdi,
+  r8,
+  r9,
+  r10,
+  r11,
+  r12,
+  r13,
+  r14,
+  r15,
   rip,
   rflags,
 };
 
 // One file mapped into the target.
 struct Module {
-  std::string path;       // where the file can be read on this machine
-  Address load_bias = 0;  // load address minus the address in the file
+  std::string path;         // where the file can be read on this machine
+  Address load_bias = 0;    // load address minus the address in the file
   bool is_program = false;  // the main executable, as opposed to a library
 };
 
@@ -51,8 +66,8 @@ enum class TargetState {
 
 struct TargetInfo {
   TargetState state = TargetState::none;
-  std::string program;   // path of the main executable, empty if there is none
-  std::int64_t pid = 0;  // 0 without a process
+  std::string program;    // path of the main executable, empty if there is none
+  std::int64_t pid = 0;   // 0 without a process
   bool is_local = false;  // the process runs on this machine: /proc and its CPU affinity can be used
 };
 
@@ -133,18 +148,18 @@ class Debugger {
   virtual Result<Stop> resume() = 0;
 
   // Evaluates an expression in the selected frame as `print` (GDB) or `expr` (LLDB) would. `calling` runs before
-  // the expression's code does, once or once a call: with the thread and the address of the code about to run there (the
-  // function in GDB, LLDB's code for the expression in LLDB). It may do what a handler may. A syntax error or the like is an Error
-  // with the debugger's own words. When the call is cut short (`finished` is false) the target is left where it
-  // stopped, as the debugger does it.
+  // the expression's code does, once or once a call: with the thread and the address of the code about to run there
+  // (the function in GDB, LLDB's code for the expression in LLDB). It may do what a handler may. A syntax error or the
+  // like is an Error with the debugger's own words. When the call is cut short (`finished` is false) the target is left
+  // where it stopped, as the debugger does it.
   using CallObserver = std::function<void(ThreadId, Address)>;
   virtual Result<CallOutcome> call(const std::string& expression, const CallObserver& calling) = 0;
 
   // To be called in the handler at a function's entry, for a `return_value` to come.
   virtual Result<void> expect_return_value(ThreadId thread) = 0;
 
-  // The value that the function entered at `function` has just returned on `thread`, which is stopped at its return address:
-  // as this debugger prints a value, empty for void.
+  // The value that the function entered at `function` has just returned on `thread`, which is stopped at its return
+  // address: as this debugger prints a value, empty for void.
   virtual Result<std::string> return_value(ThreadId thread, Address function) = 0;
 
   // Switches the user's enabled breakpoints and watchpoints off, and on again (--ignore-breakpoints).

@@ -10,9 +10,9 @@ namespace flamb {
 
 // One output format. Each has a .cpp of its own beside this header, declared in exporter.cpp's list and nowhere else.
 //
-// `write` streams the profile: its memory does not grow with the output, it never recurses over the tree, and every name
-// (any UTF-8, any length) leaves the format valid and loses no stack. It reports failure only through the
-// stream's state.
+// `write` streams the profile: its memory does not grow with the output, it never recurses over the tree, and every
+// name (any UTF-8, any length) leaves the format valid and loses no stack. It reports failure only through the stream's
+// state.
 struct Exporter {
   std::string_view name;
   std::span<const std::string_view> aliases;

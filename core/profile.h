@@ -27,13 +27,13 @@ struct Profile {
   std::uint64_t invocation = 1;  // in order of entry, from 1
   std::uint64_t merged = 1;      // how many invocations the tree holds
   std::uint64_t thread_id = 0;
-  std::string program;           // path of the main executable
+  std::string program;  // path of the main executable
   std::int64_t pid = 0;
-  std::string debugger;          // "LLDB 19.1.7"
-  std::string collector;         // "breakpoints"
+  std::string debugger;                        // "LLDB 19.1.7"
+  std::string collector;                       // "breakpoints"
   std::chrono::system_clock::time_point date;  // when the invocation began
   Unit unit = Unit::calls;
-  std::string incomplete;        // why the invocation was cut short; empty when it ran to its end
+  std::string incomplete;  // why the invocation was cut short; empty when it ran to its end
 
   std::shared_ptr<const FrameTable> frames;  // of the tree's frame ids; never null
   CallTree tree;                             // the trigger is a child of the root (below its callers with --callers)

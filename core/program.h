@@ -19,12 +19,12 @@ namespace flamb {
 // One function of a module. Functions at one address (aliases, C1/C2 constructors) are one, named by the best of
 // their symbols: global before weak before local, fewest leading underscores.
 struct Function {
-  std::string name;     // demangled with parameters, without return type; "module+0xoffset" where there is no symbol
-  std::string linkage_name;  // as in the symbol table; empty where there is no symbol
-  Address start = 0;    // load address
-  Address end = 0;      // one past its last byte
-  std::size_t module = 0;  // index into Program::modules()
-  bool is_ifunc = false;   // `start` is that of the resolver
+  std::string name;  // demangled with parameters, without return type; "module+0xoffset" where there is no symbol
+  std::string linkage_name;   // as in the symbol table; empty where there is no symbol
+  Address start = 0;          // load address
+  Address end = 0;            // one past its last byte
+  std::size_t module = 0;     // index into Program::modules()
+  bool is_ifunc = false;      // `start` is that of the resolver
   bool is_cold_part = false;  // NAME.cold and the like: part of another function
 };
 
@@ -37,29 +37,30 @@ struct InlinedRange {
 };
 
 struct FunctionMatches {
-  std::vector<const Function*> functions;    // all overloads, instances and copies that match
-  std::vector<std::string> inlined_at;       // no out-of-line copy: "file:line (in caller)" of each inlined call, at most 10
-  std::vector<std::string> suggestions;      // nothing matches: near names, best first, at most 5
+  std::vector<const Function*> functions;  // all overloads, instances and copies that match
+  std::vector<std::string> inlined_at;  // no out-of-line copy: "file:line (in caller)" of each inlined call, at most 10
+  std::vector<std::string> suggestions;  // nothing matches: near names, best first, at most 5
 };
 
 class Program {
  public:
-  // `globs` choose the modules whose functions get a frame (--modules), against path or file name; empty: the program and
-  // its own libraries, that is all that are not under the system's library directories.
+  // `globs` choose the modules whose functions get a frame (--modules), against path or file name; empty: the program
+  // and its own libraries, that is all that are not under the system's library directories.
   Program(Debugger& debugger, std::vector<std::string> globs, FrameTable& frames);
   ~Program();
 
-  // Reads the modules anew: after a launch, and when libraries were loaded. Functions of modules that are still there stay valid.
-  // Files that cannot be read are skipped, with one warning through the debugger at the end.
+  // Reads the modules anew: after a launch, and when libraries were loaded. Functions of modules that are still there
+  // stay valid. Files that cannot be read are skipped, with one warning through the debugger at the end.
   Result<void> refresh();
 
   const std::vector<Module>& modules() const;
 
   // Do functions of this module get a frame of their own?
   bool in_scope(std::size_t module) const;
-  bool in_scope(Address address) const;
+  bool in_scope_at(Address address) const;
 
-  // The function that holds the address; null where no module or no function does. Cold parts are functions of their own.
+  // The function that holds the address; null where no module or no function does. Cold parts are functions of their
+  // own.
   const Function* function_at(Address address) const;
   // The module that holds the address.
   std::optional<std::size_t> module_at(Address address) const;
@@ -67,8 +68,8 @@ class Program {
   // All functions of a module, by address.
   std::vector<const Function*> functions(std::size_t module) const;
 
-  // What a PLT entry (an address in .plt, .plt.sec, .plt.got) or a slot of the GOT stands for: the symbol's linkage name.
-  // Empty if the address is neither.
+  // What a PLT entry (an address in .plt, .plt.sec, .plt.got) or a slot of the GOT stands for: the symbol's linkage
+  // name. Empty if the address is neither.
   std::string_view imported_at(Address address) const;
 
   // The definition of a symbol (linkage name) in the modules in scope, the program first; null if they have none.
@@ -76,13 +77,14 @@ class Program {
   // The same over all modules, those out of scope too: exported symbols only.
   const Function* exported(std::string_view linkage_name) const;
 
-  // Entries of functions in scope whose address is taken: found in data (tables, vtables, relocated words) or by an instruction of the
-  // module (`lea`, immediate moves). In order of address. Computed once a module.
+  // Entries of functions in scope whose address is taken: found in data (tables, vtables, relocated words) or by an
+  // instruction of the module (`lea`, immediate moves). In order of address. Computed once a module.
   std::vector<const Function*> address_taken() const;
 
   // By what the user typed: a bare name takes all overloads and template instances, in any namespace or class
-  // ("parse", "Parser::parse", "ns::Parser<int>::parse"); a name with parameters takes just those. Also by linkage name, and "0x1234" an entry address. Only
-  // functions in executable modules, in scope or not; those in scope win over those that are not.
+  // ("parse", "Parser::parse", "ns::Parser<int>::parse"); a name with parameters takes just those. Also by linkage
+  // name, and "0x1234" an entry address. Only functions in executable modules, in scope or not; those in scope win over
+  // those that are not.
   FunctionMatches find(std::string_view typed) const;
 
   // Function names that begin with what was typed, bare, sorted, at most `limit`. For completion.
@@ -97,8 +99,9 @@ class Program {
   // The calls inlined into a function: sorted by start, outer before inner. Empty without debug information.
   const std::vector<InlinedRange>& inlined(const Function& function);
 
-  // Where the frame of the caller lies, from the unwind information at a return address: the address of the caller's own return-address slot.
-  // `stack` is the stack pointer after the return, `frame_pointer` rbp. Nothing where there is no (simple) rule.
+  // Where the frame of the caller lies, from the unwind information at a return address: the address of the caller's
+  // own return-address slot. `stack` is the stack pointer after the return, `frame_pointer` rbp. Nothing where there is
+  // no (simple) rule.
   std::optional<Address> frame_slot(Address return_address, Address stack, Address frame_pointer) const;
 
  private:

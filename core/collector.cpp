@@ -1,0 +1,44 @@
+#include "collector.h"
+
+namespace flamb {
+
+Invocations::~Invocations() {
+  for (const BreakpointId id : breakpoints_) debugger.remove_breakpoint(id);
+}
+
+Invocation* Invocations::open_on(ThreadId thread) const {
+  const auto found = open.find(thread);
+  return found != open.end() ? found->second.get() : nullptr;
+}
+
+void Invocations::watch(Address where, BreakpointHandler handler) {
+  const auto id = debugger.set_breakpoint(where, [this, handler = std::move(handler)](ThreadId thread) {
+    const Verdict verdict = handler(thread);
+    if (on_event) on_event();
+    return failure ? Verdict::stop : verdict;
+  });
+  if (id) {
+    breakpoints_.push_back(*id);
+  } else {
+    fail(id.error());
+  }
+}
+
+Verdict Invocations::fail(Error error) {
+  if (!failure) failure = std::move(error);
+  return Verdict::stop;
+}
+
+Callee callee_at(Program& program, Address entry) {
+  if (const std::string_view import = program.imported_at(entry); !import.empty()) {
+    const Function* definition = program.definition(import);
+    if (definition != nullptr && !definition->is_ifunc) return {definition, program.frame(*definition)};
+    return {nullptr, program.import_frame(import)};
+  }
+  const Function* function = program.function_at(entry);
+  if (function == nullptr) return {nullptr, program.unknown_frame(entry)};
+  const bool is_own = program.in_scope(function->module) && function->start == entry && !function->is_ifunc;
+  return {is_own ? function : nullptr, program.frame(*function)};
+}
+
+}  // namespace flamb

@@ -1,0 +1,281 @@
+#include "session.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "capture.h"
+#include "options.h"
+#include "output_file.h"
+#include "progress.h"
+#include "viewer.h"
+
+namespace flamb {
+namespace {
+
+// One `flamb capture` or `flamb apply`, from its options to its report.
+class Session {
+ public:
+  Session(Debugger& debugger, const Options& options)
+      : debugger_(debugger),
+        options_(options),
+        frames_(std::make_shared<FrameTable>()),
+        program_(debugger, options.modules, *frames_),
+        code_(debugger),
+        invocations_(debugger, program_, code_) {}
+
+  Result<void> run();
+  Report& report() { return report_; }
+
+ private:
+  Result<void> check_target();
+  Result<void> prepare_capture();
+  Result<void> prepare_apply();
+  Result<void> launch();
+  Result<void> run_to_main();
+  Result<void> check_trigger();
+  std::unique_ptr<Collector> make_collector();
+  Result<Collection> collect();
+  void merge(Collection& collection) const;
+  Result<void> publish(const Collection& collection);
+  Result<void> write(const Profile& profile);
+  Result<void> write_format(const Profile& profile, const Exporter& format);
+  void print_values(const Collection& collection);
+  Result<void> conclude(const Collection& collection);
+  bool is_capture() const { return options_.command == Command::capture; }
+
+  Debugger& debugger_;
+  const Options& options_;
+  std::shared_ptr<FrameTable> frames_;
+  Program program_;
+  Code code_;
+  Invocations invocations_;
+  TargetInfo target_;
+  Report report_;
+};
+
+Result<void> Session::run() {
+  if (auto checked = check_output_directory(options_.output_directory); !checked) return checked;
+  if (auto checked = check_target(); !checked) return checked;
+  if (auto prepared = is_capture() ? prepare_capture() : prepare_apply(); !prepared) return prepared;
+  if (options_.ignore_breakpoints) {
+    if (auto suspended = debugger_.suspend_user_breakpoints(true); !suspended) return suspended;
+  }
+  auto collection = collect();
+  if (options_.ignore_breakpoints) debugger_.suspend_user_breakpoints(false);
+  if (!collection) return tl::unexpected(collection.error());
+
+  if (options_.merge) merge(*collection);
+  print_values(*collection);
+  auto published = publish(*collection);
+  return published ? conclude(*collection) : published;
+}
+
+Result<void> Session::check_target() {
+  const auto target = debugger_.target();
+  if (!target) return tl::unexpected(target.error());
+  target_ = *target;
+  if (target_.state == TargetState::none) {
+    return fail(Fault::user, "no program is loaded", "load one first: `file PROGRAM`, or attach to a process");
+  }
+  if (target_.state == TargetState::core_file) {
+    return fail(Fault::user, "a core file cannot run, so nothing can be captured in it",
+                "start the program, or attach to a process");
+  }
+  return {};
+}
+
+Result<void> Session::prepare_capture() {
+  if (auto refreshed = program_.refresh(); !refreshed) return refreshed;
+  if (auto checked = check_trigger(); !checked) return checked;
+  return target_.state == TargetState::stopped ? Result<void>() : launch();
+}
+
+// An apply needs a process whose libraries are loaded: a program that is not started is run to its main().
+Result<void> Session::prepare_apply() {
+  if (target_.state != TargetState::stopped) {
+    if (auto launched = launch(); !launched) return launched;
+    return run_to_main();
+  }
+  return program_.refresh();
+}
+
+Result<void> Session::launch() {
+  const auto stop = debugger_.launch();
+  if (!stop) return tl::unexpected(stop.error());
+  report_.has_run = true;
+  return program_.refresh();
+}
+
+Result<void> Session::run_to_main() {
+  const Function* main = program_.definition("main");
+  if (main == nullptr) {
+    return fail(Fault::user, fmt::format("{} is not started, and has no symbol `main` to start it to", target_.program),
+                "start it, stop it where the expression can be evaluated, and apply again");
+  }
+  bool is_there = false;
+  const auto breakpoint = debugger_.set_breakpoint(main->start, [&](ThreadId) {
+    is_there = true;
+    return Verdict::stop;
+  });
+  if (!breakpoint) return tl::unexpected(breakpoint.error());
+  Result<Stop> stop = debugger_.resume();
+  while (stop && stop->kind == Stop::Kind::modules) stop = debugger_.resume();
+  debugger_.remove_breakpoint(*breakpoint);
+  if (!stop) return tl::unexpected(stop.error());
+  if (!is_there)
+    return fail(Fault::target, fmt::format("{} did not reach main(): {}", target_.program, stop->description));
+  return program_.refresh();
+}
+
+// A trigger that nothing matches may be in a library to come, unless it looks like a slip of the keyboard.
+Result<void> Session::check_trigger() {
+  const FunctionMatches matches = program_.find(options_.function);
+  if (!matches.functions.empty()) return {};
+  if (!matches.inlined_at.empty()) {
+    return fail(Fault::user,
+                fmt::format("`{}` has no code of its own: it is inlined at {}", options_.function,
+                            fmt::join(matches.inlined_at, ", ")),
+                "capture one of the functions it is inlined into, or build it with __attribute__((noinline))");
+  }
+  if (!matches.suggestions.empty()) {
+    return fail(Fault::user, fmt::format("no function matches `{}`", options_.function),
+                fmt::format("did you mean {}?", fmt::join(matches.suggestions, ", ")));
+  }
+  debugger_.print(fmt::format(
+      "flamb: no function matches `{}` yet; waiting for a library that has it (Ctrl-C to stop)\n", options_.function));
+  return {};
+}
+
+std::unique_ptr<Collector> Session::make_collector() {
+  const bool wants_instructions = options_.measure == Measure::instructions;
+  const bool steps = options_.collector == CollectorKind::stepping ||
+                     (options_.collector == CollectorKind::automatic && wants_instructions);
+  if (!steps) return make_breakpoint_collector(invocations_);
+  return make_stepping_collector(invocations_, options_.measure == Measure::calls ? Unit::calls : Unit::instructions);
+}
+
+Result<Collection> Session::collect() {
+  report_.has_run = true;
+  const std::unique_ptr<Collector> collector = make_collector();
+  Capture capture(invocations_, *collector,
+                  {.count = is_capture() ? options_.count : 1,
+                   .wants_values = is_capture() && options_.return_kind == ReturnKind::value,
+                   .callers = options_.callers,
+                   .tree = {.max_depth = options_.max_depth.value_or(CallTree::Options{}.max_depth),
+                            .collapse_recursion = options_.collapse_recursion},
+                   .timeout = options_.timeout,
+                   .trigger = is_capture() ? options_.function : options_.expression});
+  const Progress progress(invocations_, collector->unit(), is_capture() ? options_.count : 1,
+                          is_capture() ? options_.function : options_.expression);
+  return is_capture() ? capture.wait() : capture.call();
+}
+
+void Session::merge(Collection& collection) const {
+  if (collection.invocations.size() < 2) return;
+  Profile& all = collection.invocations.front()->profile;
+  for (std::size_t index = 1; index < collection.invocations.size(); ++index) {
+    const Profile& other = collection.invocations[index]->profile;
+    all.tree.add(other.tree);
+    ++all.merged;
+    if (all.incomplete.empty()) all.incomplete = other.incomplete;
+    if (all.thread_id != other.thread_id) all.thread_id = 0;
+  }
+  collection.invocations.resize(1);
+}
+
+Result<void> Session::publish(const Collection& collection) {
+  for (const auto& invocation : collection.invocations) {
+    invocation->profile.frames = frames_;
+    if (auto written = write(invocation->profile); !written) return written;
+  }
+  if (options_.open.empty() || report_.files.empty()) return {};
+  const auto opened = open_viewer(options_.open, report_.files.front());
+  if (!opened) return tl::unexpected(opened.error());
+  debugger_.print(fmt::format("flamb: opened {}\n", *opened));
+  return {};
+}
+
+Result<void> Session::write(const Profile& profile) {
+  for (const Exporter* format : options_.formats) {
+    if (options_.return_kind == ReturnKind::flamegraph) {
+      std::ostringstream data;
+      format->write(profile, data);
+      report_.data.push_back(std::move(data).str());
+      debugger_.print(report_.data.back());
+    } else if (auto written = write_format(profile, *format); !written) {
+      return written;
+    }
+  }
+  if (!profile.incomplete.empty()) {
+    debugger_.print(fmt::format("flamb: invocation {} is incomplete: {}\n", profile.invocation, profile.incomplete));
+  }
+  if (profile.tree.was_cut()) {
+    debugger_.print(fmt::format("flamb: frames deeper than {} are counted for the one at that depth\n",
+                                options_.max_depth.value_or(0)));
+  }
+  return {};
+}
+
+// What was collected is not lost when it cannot be written where the user wants it.
+Result<void> Session::write_format(const Profile& profile, const Exporter& format) {
+  const std::string stem = output_stem(profile.trigger, profile.date, profile.invocation);
+  const auto write_to = [&](const std::string& directory) {
+    return write_output_file(directory, stem, format.extension, [&](std::ostream& out) { format.write(profile, out); });
+  };
+  const auto path = write_to(options_.output_directory);
+  if (path) {
+    report_.files.push_back(*path);
+    debugger_.print(*path + '\n');
+    return {};
+  }
+  std::error_code no_directory;
+  const auto rescue = write_to(std::filesystem::temp_directory_path(no_directory).string());
+  if (!rescue) return tl::unexpected(path.error());
+  report_.files.push_back(*rescue);
+  return fail(path.error().fault, path.error().message, fmt::format("it is kept in {}", *rescue));
+}
+
+void Session::print_values(const Collection& collection) {
+  if (options_.return_kind != ReturnKind::value) return;
+  for (const std::string& value : collection.values) {
+    if (!value.empty()) debugger_.print(value.ends_with('\n') ? value : value + '\n');
+  }
+  report_.values = collection.values;
+}
+
+// What the user has to be told when not everything asked for was seen.
+Result<void> Session::conclude(const Collection& collection) {
+  if (collection.is_complete || !is_capture()) return {};
+  const std::uint64_t seen = options_.merge && !collection.invocations.empty()
+                                 ? collection.invocations.front()->profile.merged
+                                 : collection.invocations.size();
+  if (seen >= options_.count) return {};
+  const std::string end = collection.end.empty() ? "the target stopped" : collection.end;
+  if (seen == 0) return fail(Fault::target, fmt::format("no invocation of `{}` was seen: {}", options_.function, end));
+  debugger_.print(fmt::format("flamb: {} of {} invocations were seen: {}\n", seen, options_.count, end));
+  return {};
+}
+
+}  // namespace
+
+Result<Report> run_command(Debugger& debugger, std::string_view line) {
+  const auto options = parse_command_line(line);
+  if (!options) return tl::unexpected(options.error());
+  if (options->command == Command::help) {
+    debugger.print(help(options->help_topic));
+    return Report{};
+  }
+  Session session(debugger, *options);
+  if (auto ran = session.run(); !ran) return tl::unexpected(ran.error());
+  return std::move(session.report());
+}
+
+std::vector<std::string> complete_function(Debugger& debugger, std::string_view typed, std::size_t limit) {
+  FrameTable frames;
+  Program program(debugger, {}, frames);
+  if (!program.refresh()) return {};
+  return program.complete(typed, limit);
+}
+
+}  // namespace flamb
