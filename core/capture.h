@@ -17,8 +17,8 @@ namespace flamb {
 struct Collection {
   std::vector<std::unique_ptr<Invocation>> invocations;  // in order of entry, closed
   std::vector<std::string>
-      values;      // one an invocation, where return values were asked for; of an apply the expression's, if it has one
-  Stop last_stop;  // where the target is now
+      values;  // one an invocation, where return values were asked for; of an apply the expression's, if it has one
+  std::string end;           // why the capture ended, where that is not by itself
   bool is_complete = false;  // everything asked for was seen to its end
 };
 
