@@ -67,5 +67,26 @@ TEST(CallTree, CollapsesDirectRecursion) {
   EXPECT_EQ(tree[4].parent, CallTree::root);
 }
 
+TEST(CallTree, AddsAnotherTreeStackByStack) {
+  CallTree first;
+  first.enter(1);
+  first.weigh(1);
+  first.enter(2);
+  first.weigh(10);
+  CallTree second;
+  second.enter(1);
+  second.weigh(5);
+  second.enter(3);
+  second.weigh(7);
+
+  first.add(second);
+
+  ASSERT_EQ(first.nodes().size(), 4u);
+  EXPECT_EQ(first[1].calls, 2u);
+  EXPECT_EQ(first[1].self, 6u);
+  EXPECT_EQ(first[3].frame, 3u);
+  EXPECT_EQ(first.totals(), (std::vector<std::uint64_t>{23, 23, 10, 7}));
+}
+
 }  // namespace
 }  // namespace flamb
