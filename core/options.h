@@ -23,9 +23,9 @@ struct Options {
   Command command = Command::help;
   std::string help_topic;  // help: "", "capture" or "apply"
 
-  std::string function;    // capture: what the user typed
+  std::string function;     // capture: what the user typed
   std::uint64_t count = 1;  // capture: at least 1
-  std::string expression;  // apply: verbatim
+  std::string expression;   // apply: verbatim
 
   ReturnKind return_kind = ReturnKind::filename;  // apply: value
   std::string output_directory;                   // empty: the debugger's working directory
@@ -33,25 +33,33 @@ struct Options {
   std::string open;                               // empty: open nothing
   Measure measure = Measure::automatic;
   CollectorKind collector = CollectorKind::automatic;
-  std::vector<std::string> modules;               // globs; empty: the default
-  std::optional<std::size_t> max_depth;           // at least 1
+  std::vector<std::string> modules;      // globs; empty: the default
+  std::optional<std::size_t> max_depth;  // at least 1
   bool callers = false;
   bool collapse_recursion = false;
   bool merge = false;
   bool ignore_breakpoints = false;
-  std::optional<double> timeout;                  // seconds, above 0
+  std::optional<double> timeout;  // seconds, above 0
 };
 
 // What follows `flamb` on the command line, e.g. `capture parse_request 3 --output-format=svg`, as the user typed it.
-// Quotes around a word are taken off, but not within the expression of an apply, which is everything from the first word that is no option
-// (or from `--`).
+//
+// Words end at spaces. Quotes around a whole word, or around the whole value in --name="value", are taken off: 'all
+// between is as it stands', "here \" and \\ are a quote and a backslash". Outside quotes a backslash before a space, a
+// quote or a backslash makes it a plain character. Quotes within a word are plain, since C++ names have them. So a
+// caller can pass any text as a value in double quotes, with a backslash before each " and \ in it.
+//
+// The words of FUNCTION are joined by one space. The expression of an apply is everything from the first word that is
+// no option (or from what follows `--`), verbatim but for the spaces around it.
+//
+// An option given twice counts as given last; --output-format and --modules add up.
 Result<Options> parse_command_line(std::string_view line);
 
-// The help of "" (flamb itself), "capture" or "apply", ending in a newline.
+// The help of "" (flamb itself), "capture" or "apply", in lines of at most 80 columns, the last one ended too.
 std::string help(std::string_view topic);
 
-// Completions of the last word of what follows `flamb`, for all but function names: subcommands, options, values. Whole words,
-// sorted.
+// Completions of the last word of what follows `flamb`, for all but function names: subcommands, options, values. Whole
+// words, sorted.
 std::vector<std::string> complete(std::string_view line);
 
 // The words (function name so far) if the last word of `line` is where a function's name or an expression goes.
