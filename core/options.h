@@ -43,11 +43,19 @@ struct Options {
 };
 
 // What follows `flamb` on the command line, e.g. `capture parse_request 3 --output-format=svg`, as the user typed it.
-// Quotes around a word are taken off, but not within the expression of an apply, which is everything from the first
-// word that is no option (or from `--`).
+//
+// Words end at spaces. Quotes around a whole word, or around the whole value in --name="value", are taken off: 'all
+// between is as it stands', "here \" and \\ are a quote and a backslash". Outside quotes a backslash before a space, a
+// quote or a backslash makes it a plain character. Quotes within a word are plain, since C++ names have them. So a
+// caller can pass any text as a value in double quotes, with a backslash before each " and \ in it.
+//
+// The words of FUNCTION are joined by one space. The expression of an apply is everything from the first word that is
+// no option (or from what follows `--`), verbatim but for the spaces around it.
+//
+// An option given twice counts as given last; --output-format and --modules add up.
 Result<Options> parse_command_line(std::string_view line);
 
-// The help of "" (flamb itself), "capture" or "apply", ending in a newline.
+// The help of "" (flamb itself), "capture" or "apply", in lines of at most 80 columns, the last one ended too.
 std::string help(std::string_view topic);
 
 // Completions of the last word of what follows `flamb`, for all but function names: subcommands, options, values. Whole
