@@ -49,7 +49,7 @@ class CallTree final : public CallSink {
   struct Node {
     FrameId frame = 0;
     NodeId parent = none;
-    NodeId first_child = none;   // in order of first entry
+    NodeId first_child = none;  // in order of first entry
     NodeId next_sibling = none;
     std::uint64_t calls = 0;  // entries
     std::uint64_t self = 0;   // own weight, in the unit
@@ -88,12 +88,12 @@ class CallTree final : public CallSink {
 
   Options options_;
   std::vector<Node> nodes_;
-  std::vector<NodeId> last_child_;             // by node: where the next child is linked
-  std::vector<std::uint32_t> child_count_;     // by node
+  std::vector<NodeId> last_child_;                  // by node: where the next child is linked
+  std::vector<std::uint32_t> child_count_;          // by node
   std::unordered_map<std::uint64_t, NodeId> wide_;  // (parent, frame) -> child, for nodes with many children
-  std::vector<NodeId> open_;                   // what each open frame returns to, innermost last
+  std::vector<NodeId> open_;                        // what each open frame returns to, innermost last
   NodeId current_ = root;
-  std::size_t depth_ = 0;                      // of current_
+  std::size_t depth_ = 0;  // of current_
   bool was_cut_ = false;
 };
 

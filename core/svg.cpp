@@ -19,6 +19,7 @@ namespace {
 constexpr int image_width = 1200;
 constexpr int pad = 10;
 constexpr int row_height = 18;
+constexpr int head_height = 72;
 constexpr int graph_width = image_width - 2 * pad;
 constexpr double letter_width = 7.23;  // of the 12 px fixed-width font
 
@@ -91,34 +92,35 @@ void write_palette(std::ostream& out, double darker) {
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+bool is_library(const Profile& profile, const Frame& frame) {
+  return !frame.module.empty() && !profile.program.empty() && file_name(frame.module) != file_name(profile.program);
+}
+
 class SvgWriter {
  public:
   SvgWriter(const Profile& profile, const Layout& layout, std::ostream& out)
       : profile_(profile), layout_(layout), out_(out) {}
 
   void write() {
-    const int height = head_height() + static_cast<int>(layout_.rows) * row_height + pad;
+    const int height = head_height + static_cast<int>(layout_.rows) * row_height + pad;
     out_ << fmt::format(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} "
         "{1}\">\n"
         "<title>{2}</title>\n<style><![CDATA[\n",
         image_width, height, escaped(title(profile_)));
-    out_ << svg_style;
     write_palette(out_, 0);
     out_ << "@media (prefers-color-scheme: dark) {\n";
     write_palette(out_, 0.08);
-    out_ << "}\n]]></style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n";
+    out_ << "}\n" << svg_style << "]]></style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n";
     write_head();
     out_ << fmt::format("<g id=\"graph\" data-rows=\"{}\" transform=\"translate({} {})\">\n", layout_.rows, pad,
-                        head_height());
+                        head_height);
     for (const Box& box : layout_.boxes) write_box(box);
     out_ << "</g>\n<script><![CDATA[\n" << svg_script << "]]></script>\n</svg>\n";
   }
 
  private:
-  int head_height() const { return 72; }
-
   void write_head() {
     out_ << "<g id=\"head\">\n";
     write_line("title", 28, title(profile_), 115);
@@ -137,13 +139,27 @@ class SvgWriter {
   std::string remark() const {
     if (layout_.boxes.empty()) return "Nothing was recorded.";
     std::string text = fmt::format("Width: {}. Siblings in order of their first call.", unit_name(profile_.unit));
+    if (has_frame(is_library)) text += " Blue: libraries.";
+    if (has_frame([](const Profile&, const Frame& frame) { return frame.inlined; })) text += " Dashed: inlined.";
     if (layout_.hidden > 0) {
-      text += fmt::format(" Not drawn, and not searched: {} thinner than {}, {} in all ({}); grey stands for them.",
+      text += fmt::format(" Not drawn, and not searched: {} of {} or less, {} in all ({}){}.",
                           layout_.hidden == 1 ? "1 stack" : grouped(layout_.hidden) + " stacks",
                           weight(layout_.least, profile_.unit), grouped(layout_.hidden_self),
-                          percent(layout_.hidden_self, layout_.total));
+                          percent(layout_.hidden_self, layout_.total), has_thin() ? ", in grey" : "");
     }
     return text;
+  }
+
+  bool has_thin() const {
+    return std::ranges::any_of(layout_.boxes, [](const Box& box) { return box.thin > 0; });
+  }
+
+  template <class Predicate>
+  bool has_frame(Predicate predicate) const {
+    return std::ranges::any_of(layout_.boxes, [&](const Box& box) {
+      if (box.node == CallTree::none || box.node == CallTree::root) return false;
+      return predicate(profile_, (*profile_.frames)[profile_.tree[box.node].frame]);
+    });
   }
 
   void write_box(const Box& box) {

@@ -4,19 +4,21 @@ const svg = document.documentElement;
 const rowHeight = 18, pad = 10, letter = 7.23;
 const svgSpace = "http://www.w3.org/2000/svg", htmlSpace = "http://www.w3.org/1999/xhtml";
 const graph = svg.querySelector("#graph");
-const frames = [...graph.querySelectorAll("g[data-v]")].map(readFrame);
+// Out of the page until everything has its place: so it is laid out once.
+graph.remove();
+const frames = [...graph.children].map(readFrame);
 const whole = frames.length ? frames[0].total : 0;
 const rows = Number(graph.dataset.rows);
 const state = { zoom: frames[0], here: null, term: "", matchCase: false };
 let width = 0;
 
 function readFrame(group) {
-  const [begin, total, depth, bare, parameters] = group.dataset.v.split(" ").map(Number);
-  const title = group.querySelector("title");
+  const [begin, total, depth, bare, parameters] = group.getAttribute("data-v").split(" ").map(Number);
+  const [title, rect, text] = group.children;
   const [name, ...details] = title.textContent.split("\n");
   // The browser's own tooltip would come on top of ours.
   title.remove();
-  const frame = { group, rect: group.querySelector("rect"), text: group.querySelector("text"), begin, total, depth,
+  const frame = { group, rect, text, begin, total, depth,
                   name, details, bare: bare || 0, parameters: parameters || name.length,
                   isThin: group.classList.contains("thin") };
   group.frame = frame;
@@ -73,13 +75,19 @@ function place(frame) {
   const isShown = isAbove ? holds(frame, zoom) : holds(zoom, frame);
   const x = isAbove ? 0 : (frame.begin - zoom.begin) / zoom.total * width;
   const pixels = isAbove ? width : frame.total / zoom.total * width;
-  frame.isShown = isShown && pixels >= 0.1;
-  frame.group.setAttribute("display", frame.isShown ? "inline" : "none");
-  if (!frame.isShown) return;
-  frame.group.classList.toggle("above", isAbove);
+  mark(frame, "hidden", !isShown || pixels < 0.1);
+  if (frame.hidden) return;
+  mark(frame, "above", isAbove);
   frame.rect.setAttribute("x", x.toFixed(2));
   frame.rect.setAttribute("width", (pixels > 2 ? pixels - 0.7 : pixels).toFixed(2));
   showLabel(frame, x, pixels);
+}
+
+// With thousands of frames only what changes may be touched.
+function mark(frame, name, on) {
+  if (Boolean(frame[name]) === on) return;
+  frame[name] = on;
+  frame.group.classList.toggle(name, on);
 }
 
 function draw() {
@@ -110,7 +118,7 @@ function search() {
   let matched = 0, covered = 0;
   for (const frame of frames) {
     const isMatch = pattern !== null && !frame.isThin && pattern.test(frame.name);
-    frame.group.classList.toggle("match", isMatch);
+    mark(frame, "match", isMatch);
     // A frame below a match is in it already: frames come left to right, the outer first.
     if (isMatch && frame.begin >= covered) {
       matched += frame.total;
@@ -156,6 +164,7 @@ function loadState() {
   input.value = state.term;
   search();
   draw();
+  fit();
 }
 
 // Header and tooltip: HTML, for it wraps. Where scripts do not run, the plain texts of the image stay.
@@ -257,15 +266,15 @@ function setHere(frame) {
 }
 
 const step = {
-  ArrowUp: (here) => frames.filter((each) => each.isShown && each.depth === here.depth + 1 && holds(here, each))
+  ArrowUp: (here) => frames.filter((each) => !each.hidden && each.depth === here.depth + 1 && holds(here, each))
     .reduce((best, each) => !best || each.total > best.total ? each : best, null),
-  ArrowDown: (here) => frames.find((each) => each.isShown && each.depth === here.depth - 1 && holds(each, here)),
-  ArrowLeft: (here) => frames.findLast((each) => each.isShown && each.depth === here.depth && each.begin < here.begin),
-  ArrowRight: (here) => frames.find((each) => each.isShown && each.depth === here.depth && each.begin > here.begin),
+  ArrowDown: (here) => frames.find((each) => !each.hidden && each.depth === here.depth - 1 && holds(each, here)),
+  ArrowLeft: (here) => frames.findLast((each) => !each.hidden && each.depth === here.depth && each.begin < here.begin),
+  ArrowRight: (here) => frames.find((each) => !each.hidden && each.depth === here.depth && each.begin > here.begin),
 };
 
 function onGraphKey(event) {
-  const here = state.here && state.here.isShown ? state.here : state.zoom;
+  const here = state.here && !state.here.hidden ? state.here : state.zoom;
   if (event.key in step) {
     setHere(step[event.key](here) || here);
   } else if (event.key === "Enter" || event.key === " ") {
@@ -305,6 +314,11 @@ function onEscape() {
 // Size
 
 function resize() {
+  fit();
+  draw();
+}
+
+function fit() {
   const full = svg.getBoundingClientRect().width;
   topLayer.setAttribute("width", full);
   topLayer.setAttribute("height", 1000);
@@ -314,7 +328,6 @@ function resize() {
   svg.setAttribute("height", head + rows * rowHeight + pad);
   width = Math.max(1, full - 2 * pad);
   hideTip();
-  draw();
 }
 
 function keepHeaderInView() { topLayer.setAttribute("y", Math.max(0, scrollY)); }
@@ -349,8 +362,9 @@ graph.setAttribute("tabindex", "0");
 graph.setAttribute("role", "application");
 graph.setAttribute("aria-label", "Flame graph: arrow keys move, Enter zooms, Escape zooms out");
 listen();
+fit();
 loadState();
-resize();
+svg.insertBefore(graph, topLayer);
 // The graph grows from the bottom; a tall one begins there.
 scrollTo(0, svg.getBoundingClientRect().height);
 keepHeaderInView();

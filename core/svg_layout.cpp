@@ -84,10 +84,14 @@ class LayoutPass {
 Layout lay_out(const CallTree& tree, std::uint64_t parts, std::size_t limit) {
   const std::vector<std::uint64_t> totals = tree.totals();
   const std::uint64_t least = std::max<std::uint64_t>(1, totals[CallTree::root] / parts);
-  for (std::size_t nodes = limit;; nodes = nodes * 3 / 4) {
+  // The boxes for thin siblings come on top of the nodes': how many is known only when all are placed.
+  std::size_t nodes = limit;
+  for (std::size_t step = 0;;) {
     const Cut cut(totals, least, nodes);
     Layout layout = LayoutPass(tree, totals, cut, std::max(least, cut.least())).run();
     if (layout.boxes.size() <= limit || nodes == 0) return layout;
+    step = std::max(layout.boxes.size() - limit, step * 2);
+    nodes -= std::min(nodes, step);
   }
 }
 

@@ -21,7 +21,7 @@ struct Layout {
   std::vector<Box> boxes;   // each before those above it, left to right
   std::uint64_t total = 0;  // the width
   std::uint32_t rows = 0;
-  std::uint64_t least = 0;        // thinner nodes have no box of their own
+  std::uint64_t least = 0;        // nodes without a box of their own weigh no more than this
   std::uint64_t hidden = 0;       // how many nodes have none
   std::uint64_t hidden_self = 0;  // their own weights together
 };

@@ -105,7 +105,8 @@ class TreeSection {
 
   // Nodes that `write` left out.
   std::size_t left_out() const { return profile_.tree.nodes().size() - 1 - shown_; }
-  std::uint64_t least() const { return cut_.least(); }
+  // None of them weighs more.
+  std::uint64_t most_left_out() const { return cut_.least(); }
 
  private:
   // A node, or the sum of the children of one that are not shown.
@@ -199,8 +200,9 @@ void write_text(const Profile& profile, std::ostream& out) {
   TreeSection tree(profile, totals, table);
   tree.write();
   if (tree.left_out() > 0) {
-    out << fmt::format("\n{} stacks of less weight are left out ({} or more are shown).\n", grouped(tree.left_out()),
-                       weight(tree.least(), profile.unit));
+    out << fmt::format("\nLeft out: {} of {} or less.\n",
+                       tree.left_out() == 1 ? "1 stack" : grouped(tree.left_out()) + " stacks",
+                       weight(tree.most_left_out(), profile.unit));
   }
   write_top(profile, rows, table, out);
 }

@@ -50,7 +50,7 @@ class Cut {
 
   bool shows(NodeId id) const { return totals_[id] > least_ || (totals_[id] == least_ && id <= last_); }
 
-  // Everything shown weighs at least this.
+  // All that is shown weighs at least this, all else at most this.
   std::uint64_t least() const { return least_; }
 
  private:
