@@ -19,7 +19,7 @@ class CallSink {
   // Control leaves the innermost function that is still open. None open is no error: nothing happens.
   virtual void leave() = 0;
 
-  // Adds to the innermost open function's own weight, in the profile's unit.
+  // Adds to the innermost open function's own weight, in the profile's unit. None open: nothing happens.
   virtual void weigh(std::uint64_t weight) = 0;
 };
 

@@ -65,7 +65,9 @@ class CallTree final : public CallSink {
 
   void enter(FrameId frame) override;
   void leave() override;
-  void weigh(std::uint64_t weight) override { nodes_[current_].self += weight; }
+  void weigh(std::uint64_t weight) override {
+    if (current_ != root) nodes_[current_].self += weight;
+  }
 
   // Back to the root: an invocation is over, another may be added to the same tree.
   void finish();
