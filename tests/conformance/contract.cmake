@@ -1,0 +1,13 @@
+# The contract suite: what core/debugger.h asks of an adapter, run inside each host debugger.
+add_executable(contract_target contract_target.cpp)
+target_compile_options(contract_target PRIVATE -O0 -g -fno-omit-frame-pointer)
+target_link_libraries(contract_target PRIVATE flamb_warnings)
+find_package(Threads REQUIRED)
+target_link_libraries(contract_target PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+add_library(contract_library SHARED contract_library.cpp)
+target_compile_options(contract_library PRIVATE -O0 -g)
+add_dependencies(contract_target contract_library)
+
+add_library(flamb_contract STATIC contract.cpp contract_run.cpp contract_stop.cpp contract_call.cpp)
+target_include_directories(flamb_contract PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(flamb_contract PUBLIC flamb_core PRIVATE flamb_warnings)
