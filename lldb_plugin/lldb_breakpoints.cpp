@@ -1,0 +1,92 @@
+#include "lldb_breakpoints.h"
+
+#include <exception>
+
+namespace flamb {
+
+Breakpoints::~Breakpoints() {
+  for (auto& [where, site] : sites_) target_.BreakpointDelete(site->breakpoint.GetID());
+}
+
+Result<BreakpointId> Breakpoints::add(Address where, BreakpointHandler handler) {
+  auto& site = sites_[where];
+  if (!site) {
+    lldb::SBBreakpoint breakpoint = target_.BreakpointCreateByAddress(where);
+    // A breakpoint that LLDB could not write into the program's code has a location all the same, but no hit ever.
+    if (!breakpoint.IsValid() || breakpoint.GetNumResolvedLocations() == 0) {
+      if (breakpoint.IsValid()) target_.BreakpointDelete(breakpoint.GetID());
+      sites_.erase(where);
+      return fail(Fault::target, fmt::format("LLDB cannot set a breakpoint at {:#x}", where));
+    }
+    site = std::make_unique<Site>(Site{this, where, breakpoint, {}});
+    sites_by_lldb_id_[breakpoint.GetID()] = site.get();
+    breakpoint.SetCallback(on_hit, site.get());
+  }
+  const BreakpointId id = next_id_++;
+  site->watches.push_back(std::make_shared<Watch>(Watch{id, std::move(handler)}));
+  addresses_[id] = where;
+  return id;
+}
+
+void Breakpoints::remove(BreakpointId id) {
+  const auto known = addresses_.find(id);
+  if (known == addresses_.end()) return;
+  const auto found = sites_.find(known->second);
+  addresses_.erase(known);
+  Site& site = *found->second;
+  std::erase_if(site.watches, [id](const auto& watch) { return watch->id == id; });
+  if (!site.watches.empty()) return;
+  sites_by_lldb_id_.erase(site.breakpoint.GetID());
+  target_.BreakpointDelete(site.breakpoint.GetID());
+  sites_.erase(found);
+}
+
+bool Breakpoints::on_hit(void* site, lldb::SBProcess& process, lldb::SBThread& thread, lldb::SBBreakpointLocation&) {
+  auto& hit = *static_cast<Site*>(site);
+  return hit.owner->run_handlers(hit, process, thread);
+}
+
+void Breakpoints::dispatch(lldb::SBProcess& process, lldb::SBThread& thread, lldb::break_id_t id) {
+  const auto last = last_stop_.find(thread.GetThreadID());
+  if (last != last_stop_.end() && last->second == process.GetStopID()) return;
+  const auto site = sites_by_lldb_id_.find(id);
+  if (site != sites_by_lldb_id_.end()) run_handlers(*site->second, process, thread);
+}
+
+bool Breakpoints::run_handlers(Site& site, lldb::SBProcess& process, lldb::SBThread& thread) {
+  current_thread_ = thread.GetThreadID();
+  current_frame_ = thread.GetFrameAtIndex(0);
+  last_stop_[current_thread_] = process.GetStopID();
+  bool stop = false;
+  // A handler may add a watch at this very address: hence the index.
+  for (std::size_t i = 0; i < site.watches.size(); ++i) {
+    const std::shared_ptr<Watch> watch = site.watches[i];
+    if (ask(*watch, current_thread_)) stop = true;
+  }
+  if (stop && !requested_) requested_ = current_thread_;
+  current_thread_ = 0;
+  current_frame_ = {};
+  return stop || interrupted_();
+}
+
+bool Breakpoints::ask(Watch& watch, ThreadId thread) {
+  try {
+    return watch.handler(thread) == Verdict::stop;
+  } catch (const std::exception& error) {
+    failure_ = error.what();
+  } catch (...) {
+    failure_ = "an exception of an unknown type";
+  }
+  return true;
+}
+
+void Breakpoints::forget_requests() {
+  requested_.reset();
+  failure_.clear();
+}
+
+lldb::SBFrame* Breakpoints::current_frame(ThreadId thread) {
+  return thread != 0 && thread == current_thread_ ? &current_frame_ : nullptr;
+}
+
+}  // namespace flamb

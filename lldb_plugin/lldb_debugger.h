@@ -1,0 +1,69 @@
+#pragma once
+
+#include <lldb/API/LLDB.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "debugger.h"
+#include "lldb_breakpoints.h"
+#include "lldb_interrupt.h"
+#include "lldb_state.h"
+#include "lldb_stop.h"
+
+namespace flamb {
+
+// LLDB as core sees it, over its stable C++ API, for the time of one command: it takes LLDB's asynchronous mode and
+// Ctrl-C at the start and gives them back at the end. What is printed goes into the command's result.
+class LldbDebugger : public Debugger {
+ public:
+  LldbDebugger(lldb::SBDebugger debugger, lldb::SBCommandReturnObject& result);
+  ~LldbDebugger() override;
+
+  std::string name() override;
+  Result<TargetInfo> target() override;
+  Result<std::vector<Module>> modules() override;
+  Result<std::vector<ThreadId>> threads() override;
+  Result<ThreadId> selected_thread() override;
+  Result<std::uint64_t> read_register(ThreadId thread, Register which) override;
+  Result<void> read_memory(Address from, std::span<std::byte> bytes) override;
+  Result<std::vector<Address>> callers(ThreadId thread, std::size_t limit) override;
+  Result<BreakpointId> set_breakpoint(Address where, BreakpointHandler handler) override;
+  void remove_breakpoint(BreakpointId id) override;
+  Result<Stop> launch() override;
+  Result<Stop> resume() override;
+  Result<CallOutcome> call(const std::string& expression, const CallObserver& calling) override;
+  Result<void> expect_return_value(ThreadId thread) override;
+  Result<std::string> return_value(ThreadId thread, Address function) override;
+  Result<void> suspend_user_breakpoints(bool suspend) override;
+  void interrupt() override;
+  bool interrupt_requested() override;
+  void print(std::string_view text) override;
+  void progress(std::string_view line) override;
+
+ private:
+  lldb::SBProcess process() { return target_.GetProcess(); }
+  Result<lldb::SBThread> stopped_thread(ThreadId thread);
+  Result<void> need_process();
+  bool has_process();
+  bool is_local(lldb::SBProcess& process);
+  Result<void> run_once();
+  Result<CallOutcome> finish_call(ThreadId caller, StopReader& reader);
+  void watch_modules();
+
+  lldb::SBDebugger debugger_;
+  lldb::SBCommandReturnObject& result_;
+  SynchronousMode synchronous_;
+  lldb::SBTarget target_;
+  Interrupts interrupts_;
+  Breakpoints breakpoints_;
+  std::optional<ChangedSetting> module_stops_;
+  std::vector<lldb::break_id_t> suspended_breakpoints_;
+  std::vector<lldb::watch_id_t> suspended_watchpoints_;
+  std::map<ThreadId, std::uint64_t> first_arguments_;  // rdi at entry: for a value returned in memory, its place
+  bool shows_progress_ = false;
+};
+
+}  // namespace flamb

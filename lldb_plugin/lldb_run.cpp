@@ -1,0 +1,74 @@
+#include "lldb_debugger.h"
+#include "lldb_return_value.h"
+
+// The parts of the adapter that let the target run.
+namespace flamb {
+
+Result<Stop> LldbDebugger::launch() {
+  module_stops_.reset();
+  // LLDB's own command, so that arguments, environment, terminal and all settings are those of `run`.
+  lldb::SBCommandReturnObject launched;
+  debugger_.GetCommandInterpreter().HandleCommand("process launch --stop-at-entry", launched);
+  lldb::SBProcess started = process();
+  if (!launched.Succeeded() || !has_process()) {
+    const char* why = launched.GetError();
+    std::string text = why ? why : "";
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    if (text.starts_with("error: ")) text.erase(0, 7);
+    return fail(Fault::target, fmt::format("LLDB could not start the program: {}", text),
+                "see that 'process launch' works");
+  }
+  watch_modules();
+  lldb::SBThread thread = started.GetThreadAtIndex(0);
+  return Stop{.kind = Stop::Kind::requested, .thread = thread.GetThreadID(), .description = "entry"};
+}
+
+Result<void> LldbDebugger::run_once() {
+  lldb::SBProcess current = process();
+  interrupts_.run_begins(current);
+  const lldb::SBError error = current.Continue();
+  interrupts_.run_ends();
+  if (!error.Success())
+    return fail(Fault::flamb, fmt::format("LLDB could not resume the target: {}", error.GetCString()));
+  if (breakpoints_.failure().empty()) return {};
+  return fail(Fault::flamb, fmt::format("the work at a breakpoint failed: {}", breakpoints_.failure()));
+}
+
+Result<Stop> LldbDebugger::resume() {
+  if (auto ready = need_process(); !ready) return tl::unexpected<Error>(ready.error());
+  StopReader reader(target_, breakpoints_);
+  breakpoints_.forget_requests();
+  for (;;) {
+    if (auto ran = run_once(); !ran) return tl::unexpected<Error>(ran.error());
+    lldb::SBProcess current = process();
+    auto stop = reader.read(current, interrupts_.pending());
+    if (!stop) continue;
+    interrupts_.reported();
+    if (stop->thread != 0) current.SetSelectedThreadByID(stop->thread);
+    return *stop;
+  }
+}
+
+Result<void> LldbDebugger::expect_return_value(ThreadId thread) {
+  const auto argument = read_register(thread, Register::rdi);
+  if (!argument) return tl::unexpected<Error>(argument.error());
+  first_arguments_[thread] = *argument;
+  return {};
+}
+
+Result<std::string> LldbDebugger::return_value(ThreadId thread, Address function) {
+  auto stopped = stopped_thread(thread);
+  if (!stopped) return tl::unexpected<Error>(stopped.error());
+  lldb::SBFunction entered = target_.ResolveLoadAddress(function).GetFunction();
+  lldb::SBType type = entered.GetType().GetFunctionReturnType();
+  if (!type.IsValid()) {
+    return fail(Fault::target,
+                fmt::format("there is no debug information that says what the function at {:#x} returns", function),
+                "build the program with -g, or use --return filename");
+  }
+  const auto argument = first_arguments_.find(thread);
+  const auto known = argument == first_arguments_.end() ? std::nullopt : std::optional(argument->second);
+  return returned_value(stopped->GetFrameAtIndex(0), type, known);
+}
+
+}  // namespace flamb

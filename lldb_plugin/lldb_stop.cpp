@@ -1,0 +1,130 @@
+#include "lldb_stop.h"
+
+#include <signal.h>
+
+#include <array>
+
+namespace flamb {
+
+namespace {
+
+// Of several things that happened at once the most urgent is told.
+int urgency(Stop::Kind kind) {
+  switch (kind) {
+    case Stop::Kind::exec: return 6;
+    case Stop::Kind::user: return 5;
+    case Stop::Kind::signal: return 4;
+    case Stop::Kind::requested: return 3;
+    case Stop::Kind::modules: return 2;
+    default: return 1;
+  }
+}
+
+Stop read_end(lldb::SBProcess& process) {
+  const char* text = process.GetExitDescription();
+  Stop stop{.kind = Stop::Kind::exited, .thread = 0, .code = process.GetExitStatus(), .description = text ? text : ""};
+  // LLDB's description is set only for an unusual end: "killed by signal" is told by it, and by a status that is the
+  // signal.
+  if (!stop.description.empty() && stop.code > 0 && stop.code < SIGRTMAX) stop.kind = Stop::Kind::killed;
+  if (stop.kind == Stop::Kind::killed) stop.description = StopReader::signal_name(process, stop.code);
+  return stop;
+}
+
+}  // namespace
+
+std::string stop_description(lldb::SBThread& thread) {
+  std::array<char, 512> text{};
+  thread.GetStopDescription(text.data(), text.size());
+  return text.data();
+}
+
+StopReader::StopReader(lldb::SBTarget target, Breakpoints& ours) : target_(std::move(target)), ours_(ours) {
+  for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
+    const lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
+    if (!ours_.owns(breakpoint.GetID())) hit_counts_[breakpoint.GetID()] = breakpoint.GetHitCount();
+  }
+}
+
+std::string StopReader::signal_name(lldb::SBProcess& process, int signal) {
+  const char* name = process.GetUnixSignals().GetSignalAsCString(signal);
+  return name ? name : fmt::format("signal {}", signal);
+}
+
+std::optional<Stop> StopReader::read(lldb::SBProcess& process, bool interrupted, ThreadId except) {
+  const lldb::StateType state = process.GetState();
+  if (state == lldb::eStateExited) return read_end(process);
+  if (state != lldb::eStateStopped && state != lldb::eStateCrashed && state != lldb::eStateSuspended) {
+    return Stop{.kind = Stop::Kind::lost,
+                .description = fmt::format("the target is {}", lldb::SBDebugger::StateAsCString(state))};
+  }
+  found_.reset();
+  bool only_ours = false;
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    if (thread.GetThreadID() == except) continue;
+    only_ours |= thread.GetStopReason() == lldb::eStopReasonBreakpoint;
+    read_thread(process, thread, interrupted);
+  }
+  if (const auto thread = ours_.requested();
+      thread && (!found_ || urgency(found_->kind) < urgency(Stop::Kind::requested))) {
+    lldb::SBThread where = process.GetThreadByID(*thread);
+    found_ = Stop{.kind = Stop::Kind::requested, .thread = *thread, .description = stop_description(where)};
+  }
+  if (found_) return found_;
+  if (interrupted) {
+    return Stop{.kind = Stop::Kind::interrupted,
+                .thread = process.GetSelectedThread().GetThreadID(),
+                .description = "interrupted"};
+  }
+  if (only_ours) return std::nullopt;
+  return Stop{.kind = Stop::Kind::lost, .description = "LLDB names no reason for the stop"};
+}
+
+void StopReader::read_thread(lldb::SBProcess& process, lldb::SBThread& thread, bool interrupted) {
+  switch (thread.GetStopReason()) {
+    case lldb::eStopReasonBreakpoint: return read_breakpoint(process, thread);
+    case lldb::eStopReasonSignal: {
+      const int signal = static_cast<int>(thread.GetStopReasonDataAtIndex(0));
+      // The debug server stops the target by this signal; the target never gets it.
+      if (interrupted && (signal == SIGSTOP || signal == SIGINT)) return;
+      return note(Stop::Kind::signal, thread, signal);
+    }
+    case lldb::eStopReasonException: return note(Stop::Kind::signal, thread);
+    case lldb::eStopReasonExec: return note(Stop::Kind::exec, thread);
+    case lldb::eStopReasonInvalid:
+    case lldb::eStopReasonNone: return;
+    default: return note(Stop::Kind::user, thread);
+  }
+}
+
+void StopReader::read_breakpoint(lldb::SBProcess& process, lldb::SBThread& thread) {
+  const std::size_t count = thread.GetStopReasonDataCount() / 2;
+  if (count == 0) return note(Stop::Kind::user, thread);  // deleted by its own commands
+  std::optional<lldb::break_id_t> ours;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto id = static_cast<lldb::break_id_t>(thread.GetStopReasonDataAtIndex(2 * i));
+    if (ours_.owns(id)) ours = id;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto id = static_cast<lldb::break_id_t>(thread.GetStopReasonDataAtIndex(2 * i));
+    // LLDB's own breakpoints have negative ids: the one that stops a target for all to see is the dynamic loader's.
+    if (id < 0 && !ours) note(Stop::Kind::modules, thread);
+    if (id > 0 && !ours_.owns(id) && is_hit_of_user(id, ours.has_value())) note(Stop::Kind::user, thread);
+  }
+  if (ours) ours_.dispatch(process, thread, *ours);
+}
+
+bool StopReader::is_hit_of_user(lldb::break_id_t id, bool shared) {
+  // Where we have a breakpoint at the same address the stop can be ours alone, the user's condition being false: then
+  // LLDB has not counted it.
+  if (!shared) return true;
+  lldb::SBBreakpoint breakpoint = target_.FindBreakpointByID(id);
+  return breakpoint.IsValid() && !breakpoint.GetAutoContinue() && breakpoint.GetHitCount() != hit_counts_[id];
+}
+
+void StopReader::note(Stop::Kind kind, lldb::SBThread& thread, int code) {
+  if (found_ && urgency(found_->kind) >= urgency(kind)) return;
+  found_ = Stop{.kind = kind, .thread = thread.GetThreadID(), .code = code, .description = stop_description(thread)};
+}
+
+}  // namespace flamb

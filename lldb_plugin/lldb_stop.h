@@ -1,0 +1,40 @@
+#pragma once
+
+#include <lldb/API/LLDB.h>
+
+#include <map>
+#include <optional>
+
+#include "debugger.h"
+#include "lldb_breakpoints.h"
+
+namespace flamb {
+
+// Tells what a stop of the target means.
+class StopReader {
+ public:
+  // To be made before the target runs: notes how often the user's breakpoints were hit so far.
+  StopReader(lldb::SBTarget target, Breakpoints& ours);
+
+  // Why the target is stopped or gone. Nothing if all that happened were breakpoints of ours whose handlers let the
+  // target go on. Runs handlers which LLDB has not run. What `except` stopped for is not looked at.
+  std::optional<Stop> read(lldb::SBProcess& process, bool interrupted, ThreadId except = 0);
+
+  // Names a signal of the target: "SIGSEGV".
+  static std::string signal_name(lldb::SBProcess& process, int signal);
+
+ private:
+  void read_thread(lldb::SBProcess& process, lldb::SBThread& thread, bool interrupted);
+  void read_breakpoint(lldb::SBProcess& process, lldb::SBThread& thread);
+  bool is_hit_of_user(lldb::break_id_t id, bool shared);
+  void note(Stop::Kind kind, lldb::SBThread& thread, int code = 0);
+
+  lldb::SBTarget target_;
+  Breakpoints& ours_;
+  std::map<lldb::break_id_t, std::uint32_t> hit_counts_;
+  std::optional<Stop> found_;
+};
+
+std::string stop_description(lldb::SBThread& thread);
+
+}  // namespace flamb
