@@ -64,5 +64,7 @@ def calls(program, function):
     plain = plain_names(list(counts))
     result = {}
     for name, count in counts.items():
+        if name in ("main", "(below main)"):  # they call the function, they are not below it
+            continue
         result[plain[name]] = result.get(plain[name], 0) + count
     return result

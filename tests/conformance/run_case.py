@@ -20,7 +20,7 @@ import dialects
 import plan as planning
 import verdict
 
-TIMEOUT = 50
+TIMEOUT = float(os.environ.get("FLAMB_CASE_TIMEOUT", "50"))
 SKIPPED = 77
 
 

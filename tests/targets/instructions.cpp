@@ -18,8 +18,8 @@
 //   chooser;counted_leaf 3
 #include "target.h"
 
-extern "C" __attribute__((used)) char room[256];
-char room[256];
+extern "C" char room[256];
+__attribute__((used)) char room[256];
 
 // counted: 2 before, 5 rounds of 7, 2 after, and 3 a call of the leaf.
 // repeated: two rep instructions among 9. chooser: jumps through a table and a register.
