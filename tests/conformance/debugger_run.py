@@ -1,10 +1,13 @@
 """Runs a debugger on a list of commands, in a pipe or at a terminal, and gives back what it printed."""
 
+import fcntl
 import os
 import pty
 import select
 import signal
+import struct
 import subprocess
+import termios
 import time
 from pathlib import Path
 
@@ -53,6 +56,8 @@ class Terminal:
         self.deadline = deadline
         self.pid, self.master = pty.fork()
         if self.pid == 0:
+            # LLDB's line editor needs a size, and lines must not wrap.
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 1000, 0, 0))
             os.chdir(directory)
             os.execvpe(argv[0], argv, environment)
 

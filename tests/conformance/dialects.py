@@ -137,14 +137,15 @@ def text_check(dialect, case_id, program):
     return dialect.shell(f"{sys.executable} {TEXT_BYTES} {case_id} {program}")
 
 
-def split_sections(output, dialect):
-    """{name: what was printed after the marker of that name, up to the next}."""
+def split_sections(output, dialect, typed=()):
+    """{name: what was printed after the marker of that name, up to the next}, without the echo of what was typed."""
+    echo = set(typed)
     sections = {}
     current = None
     for line in output.splitlines():
         if match := re.match(r"^(?:\((?:lldb|gdb)\) )*(?:# )?@@(\S+)@@$", line.rstrip("\r")):
             current = match[1]
             sections[current] = []
-        elif current is not None:
+        elif current is not None and re.sub(r"^(\((lldb|gdb)\) )+", "", line.rstrip("\r")) not in echo:
             sections[current].append(line.rstrip("\r"))
     return {name: dialect.clean("\n".join(lines)).strip("\n") for name, lines in sections.items()}

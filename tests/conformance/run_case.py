@@ -61,7 +61,8 @@ class Run:
         self.case_id = f"{os.getpid()}-{self.case.name}"
         self.installation = dialects.Installation(Path(options.flamb), options.lldb, options.gdb)
         self.dialect = dialects.DIALECTS[options.debugger](self.installation)
-        self.waited = {}
+        self.waited = {}  # step -> seconds from Ctrl-C to the next answer
+        self.typed = []   # at a terminal
         self.full = None
         self.places = {"dir": directory, "program": options.program, "mark": directory / "mark"}
         self._prepare(self.case.words("needs"))
@@ -115,22 +116,26 @@ class Run:
         pressed = None
         for action in self.plan.actions:
             if isinstance(action, planning.Typed):
-                terminal.send(action.text)
+                self._send(terminal, action.text)
             elif isinstance(action, planning.Interrupted):
                 terminal.wait_for_mark(pipe)
                 terminal.press_control_c()
                 pressed = time.monotonic()
             else:
                 for command in self.dialect.shell(f"echo @@{action.name}@@"):
-                    terminal.send(command)
+                    self._send(terminal, command)
                 terminal.wait_for_line(f"@@{action.name}@@")
                 if pressed is not None:
                     self.waited[action.name.partition(".")[0]] = time.monotonic() - pressed
                     pressed = None
 
+    def _send(self, terminal, text):
+        self.typed.append(text)
+        terminal.send(text)
+
     def judge(self, output):
         """Complaints, each with the step it is about."""
-        sections = dialects.split_sections(output, self.dialect)
+        sections = dialects.split_sections(output, self.dialect, self.typed)
         complaints = []
         for number, before in self.plan.before.items():
             step = self.case.steps[number]
