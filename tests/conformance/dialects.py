@@ -1,0 +1,151 @@
+"""How LLDB and GDB are started, set up, asked for their state and read."""
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+TEXT_BYTES = Path(__file__).with_name("text_bytes.py")
+
+
+@dataclass
+class Installation:
+    """Where the things under test are."""
+
+    build: Path  # flamb's build tree, or an installed one
+    lldb: str
+    gdb: str
+
+
+class Gdb:
+    name = "gdb"
+    probes = {
+        "breakpoints": ["info breakpoints"],
+        "internal-breakpoints": ["maint info breakpoints"],
+        "settings": ["show"],
+        "signals": ["info signals"],
+        "threads": ["info threads"],
+        "place": ["frame"],
+    }
+
+    def __init__(self, installation):
+        self.installation = installation
+
+    def argv(self, program, script):
+        del script  # read from standard input
+        return [self.installation.gdb, "-nx", "-q", *([str(program)] if program else [])]
+
+    def preamble(self):
+        return ["set confirm off", "set pagination off", "set width 0", "set debuginfod enabled off",
+                f"source {self.installation.build}/share/flamb/gdb/flamb.py"]
+
+    def marker(self, name):
+        return [f"echo \\n@@{name}@@\\n"]
+
+    def arguments(self, text):
+        return [f"set args {text}"]
+
+    def stop_in(self, function):
+        return [f"break {function}", "run", "delete breakpoints"]
+
+    def print_value(self, expression):
+        return [f"print {expression}"]
+
+    def shell(self, words):
+        return ["shell " + words]
+
+    # The words a printed value comes with: `$1 = 7`.
+    value = re.compile(r"^\$\d+ = (.*)$", re.MULTILINE)
+
+    def clean(self, section):
+        return re.sub(r"^(\(gdb\) )+", "", section, flags=re.MULTILINE)
+
+    # GDB's own internal breakpoints, by type. Any other type below zero was made by someone else.
+    own_kinds = ("shlib events", "longjmp master", "std::terminate master", "exception master", "thread event",
+                 "overlay event", "exception resume", "longjmp resume", "jit event", "longjmp")
+
+    def foreign_breakpoints(self, section):
+        """Internal breakpoints that are not the debugger's own."""
+        lines = [line for line in section.splitlines() if re.match(r"-\d+ ", line)]
+        return [line for line in lines if not line.split(maxsplit=1)[1].startswith(self.own_kinds)]
+
+
+class Lldb:
+    name = "lldb"
+    probes = {
+        "breakpoints": ["breakpoint list", "watchpoint list"],
+        "internal-breakpoints": ["breakpoint list --internal"],
+        "settings": ["settings show"],
+        "signals": ["process handle"],
+        "threads": ["thread list"],
+        "place": ["frame info"],
+    }
+
+    def __init__(self, installation):
+        self.installation = installation
+
+    def argv(self, program, script):
+        words = [self.installation.lldb, "--no-lldbinit", "--no-use-colors"]
+        words += ["--one-line", f"command source -e false {script}"]
+        return words + ([str(program)] if program else [])
+
+    def preamble(self):
+        return ["settings set auto-confirm true", f"plugin load {self.installation.build}/lib/flamb/flamb-lldb.so"]
+
+    def marker(self, name):
+        return [f"# @@{name}@@"]
+
+    def arguments(self, text):
+        return [f"settings set target.run-args {text}"]
+
+    def stop_in(self, function):
+        return [f"breakpoint set --name {function}", "run", "breakpoint delete --force"]
+
+    def print_value(self, expression):
+        return [f"expression -- {expression}"]
+
+    def shell(self, words):
+        return ["platform shell " + words]
+
+    # `(int) $0 = 7`
+    value = re.compile(r"^\([^$]*\) \$\d+ = (.*)$", re.MULTILINE)
+
+    def clean(self, section):
+        return re.sub(r"^\(lldb\) .*\n?", "", section, flags=re.MULTILINE)
+
+    own_kinds = ("shared-library-event", "thread-creation", "jit-debug-register", "language-exception",
+                 "Exception", "exception")
+
+    def foreign_breakpoints(self, section):
+        foreign = []
+        kind = ""
+        for line in section.splitlines():
+            if line.startswith("Kind: "):
+                kind = line.removeprefix("Kind: ")
+            elif re.match(r"-\d+: ", line):
+                if not kind.startswith(self.own_kinds):
+                    foreign.append(line)
+                kind = ""
+        return foreign
+
+
+DIALECTS = {"lldb": Lldb, "gdb": Gdb}
+
+
+def text_check(dialect, case_id, program):
+    """The command that compares the target's code with its files."""
+    return dialect.shell(f"{sys.executable} {TEXT_BYTES} {case_id} {program}")
+
+
+def split_sections(output, dialect, typed=()):
+    """{name: what was printed after the marker of that name, up to the next}, without the echo of what was typed."""
+    echo = set(typed)
+    sections = {}
+    current = None
+    for line in output.splitlines():
+        if match := re.match(r"^(?:\((?:lldb|gdb)\) )*(?:# )?@@(\S+)@@$", line.rstrip("\r")):
+            current = match[1]
+            sections[current] = []
+        elif current is not None and re.sub(r"^(\((lldb|gdb)\) )+", "", line.rstrip("\r")) not in echo:
+            sections[current].append(line.rstrip("\r"))
+    return {name: dialect.clean("\n".join(lines)).strip("\n") for name, lines in sections.items()}
