@@ -129,7 +129,8 @@ Result<void> take_function(std::vector<Word> words, Options& options) {
     options.count = *count;
     words.pop_back();
   }
-  if (!words.empty() && is_count_like(words.front())) {
+  if (!words.empty() && words.front().text.find_first_not_of("0123456789") == std::string::npos &&
+      !words.front().text.empty()) {
     return fail(Fault::user, fmt::format("FUNCTION is missing before COUNT '{}'", words.front().text),
                 std::string(usage));
   }

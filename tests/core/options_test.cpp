@@ -39,45 +39,58 @@ struct Captured {
   std::string function;
   std::uint64_t count;
 };
-void PrintTo(const Captured& captured, std::ostream* out) { *out << captured.line; }
 
-class CaptureFunction : public ::testing::TestWithParam<Captured> {};
-
-TEST_P(CaptureFunction, IsAllWordsButTheCountAndOptions) {
-  const Options options = parsed("capture " + GetParam().line);
-  EXPECT_EQ(options.command, Command::capture);
-  EXPECT_EQ(options.function, GetParam().function);
-  EXPECT_EQ(options.count, GetParam().count);
+TEST(Options, TakeAllWordsButTheCountAndOptionsForTheFunction) {
+  const std::vector<Captured> cases{
+      Captured{"foo", "foo", 1},
+      Captured{"foo 3", "foo", 3},
+      Captured{"  foo   3  ", "foo", 3},
+      Captured{"foo 007", "foo", 7},
+      Captured{"foo 18446744073709551615", "foo", 18446744073709551615u},
+      Captured{"foo(int, char const*) 3", "foo(int, char const*)", 3},
+      Captured{"operator new", "operator new", 1},
+      Captured{"operator new[] 2", "operator new[]", 2},
+      Captured{"operator() 2", "operator()", 2},
+      Captured{"operator< 2", "operator<", 2},
+      Captured{"operator--", "operator--", 1},
+      Captured{"operator -- 4", "operator --", 4},
+      Captured{"A::operator -> 2", "A::operator ->", 2},
+      Captured{"operator -= --merge", "operator -=", 1},
+      Captured{"operator<<(std::ostream&, int) 2", "operator<<(std::ostream&, int)", 2},
+      Captured{R"(operator""_kb 2)", R"(operator""_kb)", 2},
+      Captured{R"(operator "" _kb 2)", R"(operator "" _kb)", 2},
+      Captured{"ns::Vec<int, std::allocator<int> >::push_back 9", "ns::Vec<int, std::allocator<int> >::push_back", 9},
+      Captured{"f(std::array<int, 3>)", "f(std::array<int, 3>)", 1},
+      Captured{"f(std::array<int, 3> )", "f(std::array<int, 3> )", 1},
+      Captured{"get<int, 3>", "get<int, 3>", 1},
+      Captured{"(anonymous namespace)::f", "(anonymous namespace)::f", 1},
+      Captured{"main::{lambda(int)#1}::operator()(int) const 2", "main::{lambda(int)#1}::operator()(int) const", 2},
+      Captured{"main::'lambda'(int)::operator()(int) 2", "main::'lambda'(int)::operator()(int)", 2},
+      Captured{"'lambda'(int)", "'lambda'(int)", 1},
+      Captured{"'foo(int, char const*)' 3", "foo(int, char const*)", 3},
+      Captured{"\"foo(int, char const*)\" 3", "foo(int, char const*)", 3},
+      Captured{R"("say \"hi\" \\ \n" 2)", R"(say "hi" \ \n)", 2},
+      Captured{R"('a\b')", R"(a\b)", 1},
+      Captured{R"(a\ b 2)", "a b", 2},
+      Captured{R"(a\b)", R"(a\b)", 1},
+      Captured{"foo '3'", "foo 3", 1},
+      Captured{"--merge foo 3", "foo", 3},
+      Captured{"foo --merge 3", "foo", 3},
+      Captured{"foo 3 --merge", "foo", 3},
+      Captured{"foo(int, -merge char) -t 5 3 -o /tmp", "foo(int, char)", 3},
+      Captured{"--merge -- --foo 2", "--foo", 2},
+      Captured{"foo -- 2", "foo", 2},
+      Captured{"\xC3\xA4\xC3\xB6 2", "\xC3\xA4\xC3\xB6", 2},
+      Captured{"0x401136 2", "0x401136", 2},
+      Captured{"help", "help", 1}};
+  for (const Captured& expected : cases) {
+    SCOPED_TRACE(expected.line);
+    const Options options = parsed("capture " + expected.line);
+    EXPECT_EQ(options.command, Command::capture);
+    EXPECT_EQ(options.function, expected.function);
+    EXPECT_EQ(options.count, expected.count);
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Options, CaptureFunction,
-    ::testing::Values(
-        Captured{"foo", "foo", 1}, Captured{"foo 3", "foo", 3}, Captured{"  foo   3  ", "foo", 3},
-        Captured{"foo 007", "foo", 7}, Captured{"foo 18446744073709551615", "foo", 18446744073709551615u},
-        Captured{"foo(int, char const*) 3", "foo(int, char const*)", 3}, Captured{"operator new", "operator new", 1},
-        Captured{"operator new[] 2", "operator new[]", 2}, Captured{"operator() 2", "operator()", 2},
-        Captured{"operator< 2", "operator<", 2}, Captured{"operator--", "operator--", 1},
-        Captured{"operator -- 4", "operator --", 4}, Captured{"A::operator -> 2", "A::operator ->", 2},
-        Captured{"operator -= --merge", "operator -=", 1},
-        Captured{"operator<<(std::ostream&, int) 2", "operator<<(std::ostream&, int)", 2},
-        Captured{R"(operator""_kb 2)", R"(operator""_kb)", 2},
-        Captured{R"(operator "" _kb 2)", R"(operator "" _kb)", 2},
-        Captured{"ns::Vec<int, std::allocator<int> >::push_back 9", "ns::Vec<int, std::allocator<int> >::push_back", 9},
-        Captured{"f(std::array<int, 3>)", "f(std::array<int, 3>)", 1},
-        Captured{"f(std::array<int, 3> )", "f(std::array<int, 3> )", 1}, Captured{"get<int, 3>", "get<int, 3>", 1},
-        Captured{"(anonymous namespace)::f", "(anonymous namespace)::f", 1},
-        Captured{"main::{lambda(int)#1}::operator()(int) const 2", "main::{lambda(int)#1}::operator()(int) const", 2},
-        Captured{"main::'lambda'(int)::operator()(int) 2", "main::'lambda'(int)::operator()(int)", 2},
-        Captured{"'lambda'(int)", "'lambda'(int)", 1},
-        Captured{"'foo(int, char const*)' 3", "foo(int, char const*)", 3},
-        Captured{"\"foo(int, char const*)\" 3", "foo(int, char const*)", 3},
-        Captured{R"("say \"hi\" \\ \n" 2)", R"(say "hi" \ \n)", 2}, Captured{R"('a\b')", R"(a\b)", 1},
-        Captured{R"(a\ b 2)", "a b", 2}, Captured{R"(a\b)", R"(a\b)", 1}, Captured{"foo '3'", "foo 3", 1},
-        Captured{"--merge foo 3", "foo", 3}, Captured{"foo --merge 3", "foo", 3}, Captured{"foo 3 --merge", "foo", 3},
-        Captured{"foo(int, -merge char) -t 5 3 -o /tmp", "foo(int, char)", 3},
-        Captured{"--merge -- --foo 2", "--foo", 2}, Captured{"foo -- 2", "foo", 2},
-        Captured{"\xC3\xA4\xC3\xB6 2", "\xC3\xA4\xC3\xB6", 2}, Captured{"help", "help", 1}));
 
 TEST(Options, NameACountThatIsNone) {
   for (const std::string count : {"0", "-3", "+3", "3x", "3.5", "0x10", "1e3", "-0"}) {
@@ -87,7 +100,7 @@ TEST(Options, NameACountThatIsNone) {
 }
 
 TEST(Options, SayThatTheFunctionIsMissing) {
-  for (const std::string line : {"capture", "capture --merge", "capture 3", "capture ''", "capture --"}) {
+  for (const std::string line : {"capture", "capture --merge", "capture 3", "capture 3 4", "capture ''", "capture --"}) {
     EXPECT_THAT(error(line), AllOf(HasSubstr("FUNCTION is missing"), HasSubstr("flamb capture FUNCTION"))) << line;
   }
 }
@@ -106,29 +119,33 @@ struct Applied {
   std::string line;
   std::string expression;
 };
-void PrintTo(const Applied& applied, std::ostream* out) { *out << applied.line; }
 
-class ApplyExpression : public ::testing::TestWithParam<Applied> {};
-
-TEST_P(ApplyExpression, IsVerbatim) {
-  const Options options = parsed("apply " + GetParam().line);
-  EXPECT_EQ(options.command, Command::apply);
-  EXPECT_EQ(options.expression, GetParam().expression);
+TEST(Options, TakeTheExpressionVerbatim) {
+  const std::vector<Applied> cases{Applied{"f(1)", "f(1)"},
+                                   Applied{"  f( 1,  2 )  ", "f( 1,  2 )"},
+                                   Applied{R"(greet("two  words", 'c'))", R"(greet("two  words", 'c'))"},
+                                   Applied{R"(puts("it's \"ok\"\\\n"))", R"(puts("it's \"ok\"\\\n"))"},
+                                   Applied{R"("abc"[0] + 1)", R"("abc"[0] + 1)"},
+                                   Applied{"'c' + f()", "'c' + f()"},
+                                   Applied{"f(x) --merge", "f(x) --merge"},
+                                   Applied{"x -- y", "x -- y"},
+                                   Applied{"--merge f(x)", "f(x)"},
+                                   Applied{"--open browser f(x)", "f(x)"},
+                                   Applied{"--open=browser f(x)", "f(x)"},
+                                   Applied{"-o '/tmp/a b' f(x)", "f(x)"},
+                                   Applied{"-- -x + 1", "-x + 1"},
+                                   Applied{"--merge --  --x", "--x"},
+                                   Applied{"-3 + f()", "-3 + f()"},
+                                   Applied{"-- -- x", "-- x"},
+                                   Applied{"f(\n 1)", "f(\n 1)"},
+                                   Applied{"'unbalanced", "'unbalanced"}};
+  for (const Applied& expected : cases) {
+    SCOPED_TRACE(expected.line);
+    const Options options = parsed("apply " + expected.line);
+    EXPECT_EQ(options.command, Command::apply);
+    EXPECT_EQ(options.expression, expected.expression);
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(Options, ApplyExpression,
-                         ::testing::Values(Applied{"f(1)", "f(1)"}, Applied{"  f( 1,  2 )  ", "f( 1,  2 )"},
-                                           Applied{R"(greet("two  words", 'c'))", R"(greet("two  words", 'c'))"},
-                                           Applied{R"(puts("it's \"ok\"\\\n"))", R"(puts("it's \"ok\"\\\n"))"},
-                                           Applied{R"("abc"[0] + 1)", R"("abc"[0] + 1)"},
-                                           Applied{"'c' + f()", "'c' + f()"}, Applied{"f(x) --merge", "f(x) --merge"},
-                                           Applied{"x -- y", "x -- y"}, Applied{"--merge f(x)", "f(x)"},
-                                           Applied{"--open browser f(x)", "f(x)"},
-                                           Applied{"--open=browser f(x)", "f(x)"},
-                                           Applied{"-o '/tmp/a b' f(x)", "f(x)"}, Applied{"-- -x + 1", "-x + 1"},
-                                           Applied{"--merge --  --x", "--x"}, Applied{"-3 + f()", "-3 + f()"},
-                                           Applied{"-- -- x", "-- x"}, Applied{"f(\n 1)", "f(\n 1)"},
-                                           Applied{"'unbalanced", "'unbalanced"}));
 
 TEST(Options, SayHowToWriteAnExpressionThatBeginsWithADash) {
   EXPECT_THAT(error("apply -scale(3)"), AllOf(HasSubstr("'-scale(3)'"), HasSubstr("put -- before")));
