@@ -1,6 +1,7 @@
 #include <regex>
 
 #include "lldb_debugger.h"
+#include "lldb_quiet.h"
 #include "lldb_stop.h"
 
 // Calling an expression under our breakpoints. LLDB gives an expression up when a breakpoint is hit in it, but
@@ -104,7 +105,11 @@ Result<CallOutcome> LldbDebugger::call(const std::string& expression, const Call
   });
   if (!at_trap) return tl::unexpected<Error>(at_trap.error());
   lldb::SBFrame frame = process().GetThreadByID(*caller).GetSelectedFrame();
-  lldb::SBValue value = frame.EvaluateExpression((*trap)->prefixed(expression).c_str(), options_of_call());
+  lldb::SBValue value;
+  {
+    const QuietStop quiet(debugger_);
+    value = frame.EvaluateExpression((*trap)->prefixed(expression).c_str(), options_of_call());
+  }
   auto outcome = was_interrupted(value.GetError()) ? finish_call(*caller, reader)
                                                    : fail(Fault::user, error_text(value.GetError()));
   breakpoints_.remove(*at_trap);

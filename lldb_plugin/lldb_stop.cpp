@@ -20,14 +20,9 @@ int urgency(Stop::Kind kind) {
   }
 }
 
-Stop read_end(lldb::SBProcess& process) {
-  const char* text = process.GetExitDescription();
-  Stop stop{.kind = Stop::Kind::exited, .thread = 0, .code = process.GetExitStatus(), .description = text ? text : ""};
-  // LLDB's description is set only for an unusual end: "killed by signal" is told by it, and by a status that is the
-  // signal.
-  if (!stop.description.empty() && stop.code > 0 && stop.code < SIGRTMAX) stop.kind = Stop::Kind::killed;
-  if (stop.kind == Stop::Kind::killed) stop.description = StopReader::signal_name(process, stop.code);
-  return stop;
+std::string signal_name(lldb::SBProcess& process, int signal) {
+  const char* name = process.GetUnixSignals().GetSignalAsCString(signal);
+  return name ? name : fmt::format("signal {}", signal);
 }
 
 }  // namespace
@@ -43,11 +38,26 @@ StopReader::StopReader(lldb::SBTarget target, Breakpoints& ours) : target_(std::
     const lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
     if (!ours_.owns(breakpoint.GetID())) hit_counts_[breakpoint.GetID()] = breakpoint.GetHitCount();
   }
+  lldb::SBProcess process = target_.GetProcess();
+  note_signals(process);
 }
 
-std::string StopReader::signal_name(lldb::SBProcess& process, int signal) {
-  const char* name = process.GetUnixSignals().GetSignalAsCString(signal);
-  return name ? name : fmt::format("signal {}", signal);
+void StopReader::note_signals(lldb::SBProcess& process) {
+  signals_.clear();
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    if (thread.GetStopReason() != lldb::eStopReasonSignal) continue;
+    const int signal = static_cast<int>(thread.GetStopReasonDataAtIndex(0));
+    if (!process.GetUnixSignals().GetShouldSuppress(signal)) signals_.insert(signal);
+  }
+}
+
+// LLDB gives one number for an exit status and for a signal that ended the process. It was the signal if one of that
+// number was about to be delivered.
+Stop StopReader::read_end(lldb::SBProcess& process) const {
+  const int code = process.GetExitStatus();
+  if (!signals_.contains(code)) return Stop{Stop::Kind::exited, 0, code, fmt::format("exit status {}", code)};
+  return Stop{Stop::Kind::killed, 0, code, signal_name(process, code)};
 }
 
 std::optional<Stop> StopReader::read(lldb::SBProcess& process, bool interrupted, ThreadId except) {

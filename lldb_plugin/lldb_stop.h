@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "debugger.h"
 #include "lldb_breakpoints.h"
@@ -20,10 +21,9 @@ class StopReader {
   // target go on. Runs handlers which LLDB has not run. What `except` stopped for is not looked at.
   std::optional<Stop> read(lldb::SBProcess& process, bool interrupted, ThreadId except = 0);
 
-  // Names a signal of the target: "SIGSEGV".
-  static std::string signal_name(lldb::SBProcess& process, int signal);
-
  private:
+  void note_signals(lldb::SBProcess& process);
+  Stop read_end(lldb::SBProcess& process) const;
   void read_thread(lldb::SBProcess& process, lldb::SBThread& thread, bool interrupted);
   void read_breakpoint(lldb::SBProcess& process, lldb::SBThread& thread);
   bool is_hit_of_user(lldb::break_id_t id, bool shared);
@@ -32,6 +32,7 @@ class StopReader {
   lldb::SBTarget target_;
   Breakpoints& ours_;
   std::map<lldb::break_id_t, std::uint32_t> hit_counts_;
+  std::set<int> signals_;  // to be delivered when the target runs
   std::optional<Stop> found_;
 };
 
