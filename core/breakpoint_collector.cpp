@@ -20,11 +20,12 @@ class BreakpointCollector final : public Collector {
   Unit unit() const override { return Unit::calls; }
 
   void begin(Invocation& invocation) override {
+    watch_callbacks(max_watched_ahead);
+    if (invocation.entry == 0) return;
     invocation.stack.weigh(1);
     ++invocation.events;
     triggers_.insert(invocation.entry);
     explore(invocation.entry);
-    watch_callbacks(max_watched_ahead);
   }
 
   Verdict entered(Invocation& invocation, Address entry) override {

@@ -73,7 +73,8 @@ class Collector {
   virtual std::string_view name() const = 0;
   virtual Unit unit() const = 0;
 
-  // An invocation begins: its thread is at the entry of the trigger, which is the root of its stack by now.
+  // An invocation begins: its thread is at the entry of the trigger, which is the root of its stack by now. (That of an
+  // apply has no trigger: it begins before its calls, which `reach` will be called for.)
   virtual void begin(Invocation& invocation) = 0;
 
   // The thread is at the entry of a trigger inside an open invocation.

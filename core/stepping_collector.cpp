@@ -31,8 +31,9 @@ class SteppingCollector final : public Collector {
   void begin(Invocation& invocation) override {
     State& state = states_[invocation.thread];
     state = State{};
-    count_call(invocation);
     if (invocations_.catches_signals && invocations_.program.address_taken().size() <= max_watched_ahead) signalled();
+    if (invocation.entry == 0) return;
+    count_call(invocation);
     foresee(invocation, state, invocation.entry, invocation.slot);
   }
 
