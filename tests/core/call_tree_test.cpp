@@ -88,5 +88,15 @@ TEST(CallTree, AddsAnotherTreeStackByStack) {
   EXPECT_EQ(first.totals(), (std::vector<std::uint64_t>{23, 23, 10, 7}));
 }
 
+TEST(CallTree, WeighsNothingWhereNoFunctionIsOpen) {
+  CallTree tree;
+  tree.weigh(5);
+  tree.enter(1);
+  tree.weigh(2);
+  tree.leave();
+  tree.weigh(5);
+  EXPECT_EQ(tree.totals(), (std::vector<std::uint64_t>{2, 2}));
+}
+
 }  // namespace
 }  // namespace flamb
