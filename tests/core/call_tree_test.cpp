@@ -35,6 +35,28 @@ TEST(CallTree, FindsChildrenOfNodesThatHaveMany) {
   for (NodeId id = 1; id <= 1000; ++id) EXPECT_EQ(tree[id].calls, 2u) << "node " << id;
 }
 
+TEST(CallTree, KeepsTheChildrenOfManyWideNodesApart) {
+  CallTree tree;
+  for (int round = 0; round < 2; ++round) {
+    for (FrameId parent = 0; parent < 200; ++parent) {
+      tree.enter(parent);
+      for (FrameId child = 0; child < 100; ++child) {
+        tree.enter(child);
+        tree.weigh(parent);
+        tree.leave();
+      }
+      tree.leave();
+    }
+  }
+  ASSERT_EQ(tree.nodes().size(), 1u + 200 * 101);
+  const std::vector<std::uint64_t> totals = tree.totals();
+  NodeId id = tree[CallTree::root].first_child;
+  for (FrameId parent = 0; parent < 200; ++parent, id = tree[id].next_sibling) {
+    EXPECT_EQ(tree[id].calls, 2u);
+    EXPECT_EQ(totals[id], 200u * parent) << "parent " << parent;
+  }
+}
+
 TEST(CallTree, CountsWhatIsDeeperThanTheLimitForTheFrameAtTheLimit) {
   CallTree tree({.max_depth = 2});
   for (FrameId frame = 1; frame <= 4; ++frame) {
