@@ -1,5 +1,6 @@
 #include "call_tree.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace flamb {
@@ -8,7 +9,12 @@ namespace {
 // Above so many children a list is too slow to search; most nodes have one or two.
 constexpr std::uint32_t wide_from = 16;
 
-std::uint64_t edge(NodeId parent, FrameId frame) { return std::uint64_t{parent} << 32 | frame; }
+constexpr std::size_t first_slots = 1024;
+
+std::size_t hash(NodeId parent, FrameId frame) {
+  const std::uint64_t mixed = (std::uint64_t{parent} << 32 | frame) * 0x9E3779B97F4A7C15;
+  return mixed ^ (mixed >> 32);
+}
 
 }  // namespace
 
@@ -80,8 +86,7 @@ NodeId CallTree::child(NodeId parent, FrameId frame) {
 
 NodeId CallTree::find_child(NodeId parent, FrameId frame) const {
   if (child_count_[parent] > wide_from) {
-    const auto entry = wide_.find(edge(parent, frame));
-    return entry != wide_.end() ? entry->second : none;
+    return slots_[slot(parent, frame)];
   }
   NodeId id = nodes_[parent].first_child;
   while (id != none && nodes_[id].frame != frame) id = nodes_[id].next_sibling;
@@ -103,12 +108,35 @@ NodeId CallTree::add_child(NodeId parent, FrameId frame) {
 
   if (++child_count_[parent] == wide_from + 1) {
     for (NodeId each = nodes_[parent].first_child; each != none; each = nodes_[each].next_sibling) {
-      wide_.emplace(edge(parent, nodes_[each].frame), each);
+      index(each);
     }
   } else if (child_count_[parent] > wide_from) {
-    wide_.emplace(edge(parent, frame), id);
+    index(id);
   }
   return id;
+}
+
+// Where the child is, or would be put.
+std::size_t CallTree::slot(NodeId parent, FrameId frame) const {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = hash(parent, frame) & mask;
+  while (slots_[at] != none && (nodes_[slots_[at]].parent != parent || nodes_[slots_[at]].frame != frame)) {
+    at = (at + 1) & mask;
+  }
+  return at;
+}
+
+void CallTree::index(NodeId id) {
+  if (++used_slots_ * 2 > slots_.size()) grow_index();
+  slots_[slot(nodes_[id].parent, nodes_[id].frame)] = id;
+}
+
+void CallTree::grow_index() {
+  std::vector<NodeId> old(std::max(first_slots, slots_.size() * 2), none);
+  old.swap(slots_);
+  for (const NodeId id : old) {
+    if (id != none) slots_[slot(nodes_[id].parent, nodes_[id].frame)] = id;
+  }
 }
 
 }  // namespace flamb

@@ -88,13 +88,17 @@ class CallTree final : public CallSink {
   NodeId child(NodeId parent, FrameId frame);
   NodeId find_child(NodeId parent, FrameId frame) const;
   NodeId add_child(NodeId parent, FrameId frame);
+  std::size_t slot(NodeId parent, FrameId frame) const;
+  void index(NodeId id);
+  void grow_index();
 
   Options options_;
   std::vector<Node> nodes_;
-  std::vector<NodeId> last_child_;                  // by node: where the next child is linked
-  std::vector<std::uint32_t> child_count_;          // by node
-  std::unordered_map<std::uint64_t, NodeId> wide_;  // (parent, frame) -> child, for nodes with many children
-  std::vector<NodeId> open_;                        // what each open frame returns to, innermost last
+  std::vector<NodeId> last_child_;          // by node: where the next child is linked
+  std::vector<std::uint32_t> child_count_;  // by node
+  std::vector<NodeId> slots_;  // a hash table of the children of nodes that have many; its size is a power of two, or 0
+  std::size_t used_slots_ = 0;
+  std::vector<NodeId> open_;  // what each open frame returns to, innermost last
   NodeId current_ = root;
   std::size_t depth_ = 0;  // of current_
   bool was_cut_ = false;

@@ -164,7 +164,7 @@ class SvgWriter {
 
   void write_box(const Box& box) {
     if (box.node == CallTree::none) {
-      const std::string name = fmt::format("… {} thin frames", grouped(box.thin));
+      const std::string name = box.thin == 1 ? "… 1 thin frame" : fmt::format("… {} thin frames", grouped(box.thin));
       write_shape(box, "thin", name, name + "\n" + total_of(box));
     } else if (box.node == CallTree::root) {
       write_shape(box, "h0", "all", "all\n" + total_of(box));

@@ -325,7 +325,8 @@ function fit() {
   const head = Math.ceil(top.getBoundingClientRect().height);
   topLayer.setAttribute("height", head);
   graph.setAttribute("transform", `translate(${pad} ${head})`);
-  svg.setAttribute("height", head + rows * rowHeight + pad);
+  // Never lower than the window: the tooltip may need the room below a small graph.
+  svg.setAttribute("height", Math.max(head + rows * rowHeight + pad, innerHeight));
   width = Math.max(1, full - 2 * pad);
   hideTip();
 }

@@ -35,6 +35,28 @@ TEST(CallTree, FindsChildrenOfNodesThatHaveMany) {
   for (NodeId id = 1; id <= 1000; ++id) EXPECT_EQ(tree[id].calls, 2u) << "node " << id;
 }
 
+TEST(CallTree, KeepsTheChildrenOfManyWideNodesApart) {
+  CallTree tree;
+  for (int round = 0; round < 2; ++round) {
+    for (FrameId parent = 0; parent < 200; ++parent) {
+      tree.enter(parent);
+      for (FrameId child = 0; child < 100; ++child) {
+        tree.enter(child);
+        tree.weigh(parent);
+        tree.leave();
+      }
+      tree.leave();
+    }
+  }
+  ASSERT_EQ(tree.nodes().size(), 1u + 200 * 101);
+  const std::vector<std::uint64_t> totals = tree.totals();
+  NodeId id = tree[CallTree::root].first_child;
+  for (FrameId parent = 0; parent < 200; ++parent, id = tree[id].next_sibling) {
+    EXPECT_EQ(tree[id].calls, 2u);
+    EXPECT_EQ(totals[id], 200u * parent) << "parent " << parent;
+  }
+}
+
 TEST(CallTree, CountsWhatIsDeeperThanTheLimitForTheFrameAtTheLimit) {
   CallTree tree({.max_depth = 2});
   for (FrameId frame = 1; frame <= 4; ++frame) {
@@ -86,6 +108,16 @@ TEST(CallTree, AddsAnotherTreeStackByStack) {
   EXPECT_EQ(first[1].self, 6u);
   EXPECT_EQ(first[3].frame, 3u);
   EXPECT_EQ(first.totals(), (std::vector<std::uint64_t>{23, 23, 10, 7}));
+}
+
+TEST(CallTree, WeighsNothingWhereNoFunctionIsOpen) {
+  CallTree tree;
+  tree.weigh(5);
+  tree.enter(1);
+  tree.weigh(2);
+  tree.leave();
+  tree.weigh(5);
+  EXPECT_EQ(tree.totals(), (std::vector<std::uint64_t>{2, 2}));
 }
 
 }  // namespace

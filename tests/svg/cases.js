@@ -187,7 +187,8 @@ const cases = {
     expectEqual(groups.length, 31, "frames");
     expectIncludes(document.querySelector(".bad").textContent, "incomplete: the program exited with <status> 3", "header");
     at(groups.at(-1), "pointermove");
-    expectEqual(tip().getBoundingClientRect().height < 400, true, "details of a long name stay small");
+    const details = tip().getBoundingClientRect(), page = document.documentElement.getBoundingClientRect();
+    expectEqual(details.height < 400 && details.bottom <= page.bottom && details.right <= page.right, true, "details fit the page");
     labelsFit();
   },
 
