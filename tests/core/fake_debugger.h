@@ -12,10 +12,11 @@ namespace flamb {
 class FakeDebugger : public Debugger {
  public:
   std::vector<Module> mapped;  // what modules() gives
+  TargetInfo info;             // what target() gives
   std::string printed;         // what print() was given
 
   std::string name() override { return "Fake 1.0"; }
-  Result<TargetInfo> target() override { return TargetInfo{.state = TargetState::not_started}; }
+  Result<TargetInfo> target() override { return info; }
   Result<std::vector<Module>> modules() override { return mapped; }
   Result<std::vector<ThreadId>> threads() override { return refuse(); }
   Result<ThreadId> selected_thread() override { return refuse(); }
