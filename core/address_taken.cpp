@@ -14,6 +14,19 @@ T read(const std::byte* from) {
   return value;
 }
 
+// Can the bytes be the first ones of `mov $imm32, %reg`, `push $imm32` or `mov $imm32, memory`?
+bool is_immediate(std::span<const std::byte> before) {
+  const std::byte last = before.back();
+  if ((last & std::byte{0xf8}) == std::byte{0xb8} || last == std::byte{0x68}) return true;
+  // c7 /0, then nothing, a SIB byte, a displacement of 8 or 32 bits, or both
+  for (const std::size_t length : {2, 3, 4, 6, 7}) {
+    if (before.size() < length) return false;
+    const std::span<const std::byte> start = before.last(length);
+    if (start[0] == std::byte{0xc7} && (start[1] & std::byte{0x38}) == std::byte{0}) return true;
+  }
+  return false;
+}
+
 class Scan {
  public:
   explicit Scan(const SymbolTable& symbols) : symbols_(symbols), taken_(symbols.functions().size()) {
@@ -23,7 +36,7 @@ class Scan {
   }
 
   void take(std::uint64_t address) {
-    if (address < lowest_ || address > highest_) return;
+    if (!is_in_range(address)) return;
     if (const CodeSymbol* function = symbols_.starting_at(address)) {
       taken_[static_cast<std::size_t>(function - symbols_.functions().data())] = true;
     }
@@ -45,10 +58,11 @@ class Scan {
     }
   }
 
-  // Code linked to a fixed address below 2 GiB has it as an immediate of 32 bits, at any offset.
+  // Code linked to a fixed address below 2 GiB has it as an immediate of 32 bits.
   void take_from_immediates(const ElfImage::Section& section) {
-    for (std::size_t offset = 0; offset + sizeof(std::uint32_t) <= section.bytes.size(); ++offset) {
-      take(read<std::uint32_t>(section.bytes.data() + offset));
+    for (std::size_t offset = 1; offset + sizeof(std::uint32_t) <= section.bytes.size(); ++offset) {
+      const std::uint64_t value = read<std::uint32_t>(section.bytes.data() + offset);
+      if (is_in_range(value) && is_immediate(section.bytes.first(offset))) take(value);
     }
   }
 
@@ -69,6 +83,8 @@ class Scan {
   }
 
  private:
+  bool is_in_range(std::uint64_t address) const { return lowest_ <= address && address <= highest_; }
+
   const SymbolTable& symbols_;
   std::vector<bool> taken_;  // by function
   std::uint64_t lowest_ = 1;

@@ -55,7 +55,8 @@ class Parser {
   // What is between the brackets of the group that begins here.
   std::string_view take_inside() {
     const std::string_view group = take_group();
-    return group.substr(1, group.size() - std::min<std::size_t>(group.size(), 2));
+    const bool is_closed = group.size() > 1 && std::string_view(")]}>").find(group.back()) != std::string_view::npos;
+    return group.substr(1, group.size() - (is_closed ? 2 : 1));
   }
 
   void parse_component() {

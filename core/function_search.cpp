@@ -52,6 +52,18 @@ void for_each_symbol(const Modules& modules, Visit visit) {
   }
 }
 
+// The functions with a symbol that contains `part` and is accepted.
+template <class Accept>
+std::vector<const Function*> functions_where(const Modules& modules, std::string_view part, Accept accept) {
+  std::vector<const Function*> found;
+  for_each_symbol(modules, [&](LoadedModule& module, const FunctionSymbol& symbol) {
+    if (symbol.name.find(part) == std::string_view::npos || !accept(module, symbol)) return;
+    const Function* function = &module.functions()[symbol.function];
+    if (found.empty() || found.back() != function) found.push_back(function);
+  });
+  return found;
+}
+
 std::vector<const Function*> functions_at(const Modules& modules, Address address) {
   for (LoadedModule* module : modules) {
     if (const Function* function = module->function_starting_at(address)) return {function};
@@ -77,34 +89,55 @@ std::string in_lower_case(std::string_view text) {
   return lower;
 }
 
-// How far a name is from what was typed; nothing if they have nothing to do with each other. Both in lower case.
-std::optional<std::size_t> distance_of(std::string_view name, std::string_view typed) {
-  const std::size_t most_typos = std::clamp<std::size_t>(typed.size() / 3, 1, 4);
-  const std::size_t distance = edit_distance(typed, name, most_typos);
-  if (distance <= most_typos) return distance;
+// The whole names of functions that differ from what was typed in their parameters or template arguments only.
+std::vector<std::string> names_of_others(const Modules& modules, const FunctionName& typed, std::size_t limit) {
+  std::vector<std::string> names;
+  for (const Function* function : find_functions(modules, typed.bare(typed.components.size()))) {
+    const bool is_new = std::find(names.begin(), names.end(), function->name) == names.end();
+    if (is_new && names.size() < limit) names.push_back(function->name);
+  }
+  return names;
+}
+
+// Names by how many typing mistakes away they are, or, if there are none so near, by how much longer than what was
+// typed.
+std::vector<std::pair<std::size_t, std::string>> near_names(const std::unordered_set<std::string>& names,
+                                                            std::string_view typed) {
   constexpr std::size_t shortest_part = 3;  // less is found in anything
-  const bool is_part = typed.size() >= shortest_part && name.find(typed) != std::string_view::npos;
-  if (is_part) return most_typos + name.size() - typed.size();
-  return std::nullopt;
+  const std::size_t most_mistakes = std::clamp<std::size_t>(typed.size() / 3, 1, 4);
+  std::vector<std::pair<std::size_t, std::string>> mistyped;
+  std::vector<std::pair<std::size_t, std::string>> longer;
+  for (const std::string& name : names) {
+    const std::string lower = in_lower_case(name);
+    const std::size_t mistakes = edit_distance(typed, lower, most_mistakes);
+    if (mistakes <= most_mistakes) {
+      mistyped.emplace_back(mistakes, name);
+    } else if (typed.size() >= shortest_part && lower.find(typed) != std::string::npos) {
+      longer.emplace_back(name.size() - typed.size(), name);
+    }
+  }
+  std::vector<std::pair<std::size_t, std::string>>& best = mistyped.empty() ? longer : mistyped;
+  std::sort(best.begin(), best.end());
+  // Who made one mistake did not mean what is three away.
+  const auto is_far = [&](const auto& each) { return &best == &mistyped && each.first > best.front().first + 1; };
+  best.erase(std::find_if(best.begin(), best.end(), is_far), best.end());
+  return std::move(best);
 }
 
 }  // namespace
 
 std::vector<const Function*> find_functions(const Modules& modules, std::string_view typed) {
   if (const std::optional<Address> address = typed_address(typed)) return functions_at(modules, *address);
+  if (is_linkage_name(typed)) {
+    return functions_where(modules, typed,
+                           [&](LoadedModule&, const FunctionSymbol& each) { return each.name == typed; });
+  }
   const FunctionName typed_name = parse_function_name(typed);
-  const std::string last = typed_name.components.empty() ? std::string() : typed_name.components.back().name;
-  const std::string_view part = is_linkage_name(typed) ? typed : mangled_part(last);
-  std::vector<const Function*> found;
-  for_each_symbol(modules, [&](LoadedModule& module, const FunctionSymbol& symbol) {
-    if (symbol.name.find(part) == std::string_view::npos) return;
-    const bool is_match = symbol.name == typed ||
-                          (!is_linkage_name(typed) && matches(typed_name, parse_function_name(module.name_of(symbol))));
-    if (!is_match) return;
-    const Function* function = &module.functions()[symbol.function];
-    if (found.empty() || found.back() != function) found.push_back(function);
-  });
-  return found;
+  if (typed_name.components.empty()) return {};
+  return functions_where(modules, mangled_part(typed_name.components.back().name),
+                         [&](LoadedModule& module, const FunctionSymbol& each) {
+                           return each.name == typed || matches(typed_name, parse_function_name(module.name_of(each)));
+                         });
 }
 
 std::vector<std::string> find_inlined(const Modules& modules, std::string_view typed, std::size_t limit) {
@@ -123,17 +156,11 @@ std::vector<std::string> find_inlined(const Modules& modules, std::string_view t
 std::vector<std::string> suggest_names(const Modules& modules, std::string_view typed, std::size_t limit) {
   const FunctionName typed_name = parse_function_name(typed);
   if (typed_name.components.empty() || typed_address(typed)) return {};
+  std::vector<std::string> suggestions = names_of_others(modules, typed_name, limit);
+  if (!suggestions.empty()) return suggestions;
   const std::size_t count = typed_name.components.size();
-  const std::string wanted = in_lower_case(typed_name.bare(count));
-  std::vector<std::pair<std::size_t, std::string>> near;
-  for (const std::string& name : bare_names(modules, count)) {
-    if (const auto distance = distance_of(in_lower_case(name), wanted)) near.emplace_back(*distance, name);
-  }
-  std::sort(near.begin(), near.end());
-  std::vector<std::string> suggestions;
-  for (auto& [distance, name] : near) {
-    if (suggestions.size() == limit) break;
-    suggestions.push_back(std::move(name));
+  for (const auto& [distance, name] : near_names(bare_names(modules, count), in_lower_case(typed_name.bare(count)))) {
+    if (suggestions.size() < limit) suggestions.push_back(name);
   }
   return suggestions;
 }

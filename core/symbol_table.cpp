@@ -70,7 +70,8 @@ class Builder {
       add(symbol, symbol.st_value, name);
     });
     const auto rank = [](const RawSymbol& s) {
-      return std::tuple(s.address, s.binding, s.underscores, s.name.size(), s.name);
+      // An ifunc is called by its own name; that of its resolver lies at the same address.
+      return std::tuple(s.address, !s.is_ifunc, s.binding, s.underscores, s.name.size(), s.name);
     };
     std::sort(found_.begin(), found_.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   }

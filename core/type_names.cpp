@@ -8,19 +8,20 @@
 namespace flamb {
 namespace {
 
+bool ends_word(char c) { return is_identifier_character(c) || c == '>' || c == ')'; }
+
 std::string without_needless_spaces(std::string_view text) {
   std::string result;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != ' ') {
-      result += text[at];
+  bool is_after_space = false;
+  for (const char c : text) {
+    if (c == ' ') {
+      is_after_space = true;
       continue;
     }
-    const std::size_t next = text.find_first_not_of(' ', at);
-    const bool parts_words = !result.empty() && next != std::string_view::npos &&
-                             is_identifier_character(result.back()) && is_identifier_character(text[next]);
-    if (parts_words) result += ' ';
-    if (next == std::string_view::npos) break;
-    at = next - 1;
+    const bool parts_words = !result.empty() && ends_word(result.back()) && is_identifier_character(c);
+    if (is_after_space && parts_words) result += ' ';
+    result += c;
+    is_after_space = false;
   }
   return result;
 }
