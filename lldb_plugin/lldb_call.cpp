@@ -126,6 +126,7 @@ Result<CallOutcome> LldbDebugger::finish_call(ThreadId caller, StopReader& reade
     const auto stop = reader.read(current, interrupts_.pending(), finished ? caller : 0);
     if (finished) return CallOutcome{true, value_text(debugger_, thread), {}};
     if (stop) {
+      has_moved_ = true;
       interrupts_.reported();
       if (stop->thread != 0) current.SetSelectedThreadByID(stop->thread);
       return CallOutcome{false, {}, *stop};

@@ -43,6 +43,9 @@ class LldbDebugger : public Debugger {
   void print(std::string_view text) override;
   void progress(std::string_view line) override;
 
+  // Has the target run, and is it somewhere else now?
+  bool has_moved() const { return has_moved_; }
+
  private:
   lldb::SBProcess process() { return target_.GetProcess(); }
   Result<lldb::SBThread> stopped_thread(ThreadId thread);
@@ -63,6 +66,7 @@ class LldbDebugger : public Debugger {
   std::vector<lldb::break_id_t> suspended_breakpoints_;
   std::vector<lldb::watch_id_t> suspended_watchpoints_;
   std::map<ThreadId, std::uint64_t> first_arguments_;  // rdi at entry: for a value returned in memory, its place
+  bool has_moved_ = false;
   bool shows_progress_ = false;
 };
 

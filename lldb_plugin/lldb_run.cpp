@@ -18,6 +18,7 @@ Result<Stop> LldbDebugger::launch() {
     return fail(Fault::target, fmt::format("LLDB could not start the program: {}", text),
                 "see that 'process launch' works");
   }
+  has_moved_ = true;
   watch_modules();
   lldb::SBThread thread = started.GetThreadAtIndex(0);
   return Stop{.kind = Stop::Kind::requested, .thread = thread.GetThreadID(), .description = "entry"};
@@ -36,6 +37,7 @@ Result<void> LldbDebugger::run_once() {
 
 Result<Stop> LldbDebugger::resume() {
   if (auto ready = need_process(); !ready) return tl::unexpected<Error>(ready.error());
+  has_moved_ = true;
   StopReader reader(target_, breakpoints_);
   breakpoints_.forget_requests();
   for (;;) {
