@@ -1,5 +1,6 @@
 """GDB as the debugger that flamb's core asks for: the callbacks of core/c_api.h."""
 
+import contextlib
 import ctypes
 import os
 import re
@@ -77,6 +78,7 @@ class Debugger:
         self._breakpoints: Dict[int, _Breakpoint] = {}
         self._finishes: Dict[int, List[_Finish]] = {}
         self._suspended: List[gdb.Breakpoint] = []
+        self._put_back = contextlib.ExitStack()
         self._captures_output = False
         self._held_back: List[str] = []
         self._callbacks = self._table()
@@ -91,33 +93,25 @@ class Debugger:
             raise gdb.GdbError(decode(self.library.flamb_last_error()))
         self.handle = handle
         Debugger._open = self
-        try:
+        with contextlib.ExitStack() as until_now:
+            until_now.callback(self._close)
+            until_now.callback(self._interrupts.restore)
             self._interrupts.defer()
+            until_now.callback(self._settings.restore)
             self._settings.apply()
-            self._stops.connect()
+            until_now.callback(gdb.events.inferior_call.disconnect, self._on_inferior_call)
             gdb.events.inferior_call.connect(self._on_inferior_call)
-        except BaseException:
-            self._put_back()
-            raise
+            until_now.callback(self._stops.disconnect)
+            self._stops.connect()
+            until_now.callback(self._suspend, False)
+            until_now.callback(self._delete_breakpoints)
+            self._put_back = until_now.pop_all()
         return self
 
-    def __exit__(self, *_exception) -> None:
-        self._put_back()
+    def __exit__(self, *exception) -> None:
+        self._put_back.__exit__(*exception)
 
-    def _put_back(self) -> None:
-        steps = [
-            self._delete_breakpoints,
-            lambda: self._suspend(False),
-            self._stops.disconnect,
-            lambda: gdb.events.inferior_call.disconnect(self._on_inferior_call),
-            self._settings.restore,
-            self._interrupts.restore,
-        ]
-        for step in steps:
-            try:
-                step()
-            except (gdb.error, ValueError, RuntimeError) as error:
-                gdb.write(f"warning: flamb could not put something back: {error}\n", gdb.STDERR)
+    def _close(self) -> None:
         self.library.flamb_close(self.handle)
         Debugger._open = None
 
@@ -314,6 +308,8 @@ class Debugger:
         """Runs a command that runs the target. What it was about is what `_stops` says."""
         self._stops.expect()
         self.has_run = True
+        if gdb.selected_inferior().pid:
+            self._settings.let_all_threads_run()
         try:
             self._execute(command)
         except gdb.error as error:
@@ -335,6 +331,8 @@ class Debugger:
 
     def _cb_call(self, expression: bytes) -> None:
         self._stops.expect()
+        if gdb.selected_inferior().pid:
+            self._settings.let_all_threads_run()
         # A stop in mid-call would lose the value.
         self._settings.set("stop-on-solib-events", "0")
         try:

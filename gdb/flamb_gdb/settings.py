@@ -6,16 +6,16 @@ from typing import Callable, Dict
 
 import gdb
 
-# Quiet, no questions, all threads run, and a stop whenever the dynamic loader has changed something.
+# Quiet, no questions, and a stop whenever the dynamic loader has changed something.
 DURING_A_COMMAND = {
     "pagination": "off",
     "confirm": "off",
     "suppress-cli-notifications": "on",
     "print thread-events": "off",
     "print inferior-events": "off",
-    "scheduler-locking": "off",
     "stop-on-solib-events": "1",
 }
+LOCKING = "scheduler-locking"
 
 
 def _value(name: str) -> str:
@@ -35,6 +35,11 @@ class Settings:
         for name, value in DURING_A_COMMAND.items():
             self.set(name, value)
 
+    def let_all_threads_run(self) -> None:
+        """GDB takes this setting only while there is a process, and its default lets them run too."""
+        if _value(LOCKING) in ("on", "step"):
+            self.set(LOCKING, "off")
+
     def set(self, name: str, value: str) -> None:
         current = _value(name)
         if current == value:
@@ -45,7 +50,10 @@ class Settings:
     def restore(self) -> None:
         while self._before:
             name, value = self._before.popitem()
-            gdb.execute(f"set {name} {value}", to_string=True)
+            try:
+                gdb.execute(f"set {name} {value}", to_string=True)
+            except gdb.error as error:
+                gdb.write(f"warning: {name} is no longer {value}: {error}\n", gdb.STDERR)
 
 
 class Interrupts:
