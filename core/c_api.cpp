@@ -97,14 +97,15 @@ const char* flamb_help(const char* topic) try {
 }
 
 int32_t flamb_complete(const char* line, uint64_t* count) try {
-  *count = 0;
-  if (flamb::completes_function(line)) {
-    const bool expression = std::string_view(line).starts_with("apply");
-    return expression ? FLAMB_COMPLETE_EXPRESSION : FLAMB_COMPLETE_FUNCTION;
+  int32_t what = FLAMB_COMPLETE_WORDS;
+  if (std::optional<std::string> typed = flamb::completes_function(line)) {
+    what = std::string_view(line).starts_with("apply") ? FLAMB_COMPLETE_EXPRESSION : FLAMB_COMPLETE_FUNCTION;
+    completions = {std::move(*typed)};
+  } else {
+    completions = flamb::complete(line);
   }
-  completions = flamb::complete(line);
   *count = completions.size();
-  return FLAMB_COMPLETE_WORDS;
+  return what;
 } catch (...) {
   *count = 0;
   return FLAMB_COMPLETE_WORDS;

@@ -78,7 +78,7 @@ FLAMB_EXPORT const char* flamb_result(flamb_session* session, int32_t kind, uint
 FLAMB_EXPORT const char* flamb_help(const char* topic);
 
 /* Completions of the last word of what follows `flamb`: how many, and each. FLAMB_COMPLETE_FUNCTION and _EXPRESSION:
-   the word is one that the host knows to complete. */
+   there is one, which is what was typed of a function's name or of an expression; the host completes it. */
 enum { FLAMB_COMPLETE_WORDS = 0, FLAMB_COMPLETE_FUNCTION = 1, FLAMB_COMPLETE_EXPRESSION = 2 };
 FLAMB_EXPORT int32_t flamb_complete(const char* line, uint64_t* count);
 FLAMB_EXPORT const char* flamb_completion(uint64_t index);

@@ -135,8 +135,8 @@ class Library:
     def _load(path: str) -> ctypes.PyDLL:
         if not os.path.exists(path):
             raise LibraryError(
-                f"flamb's library is not at {path}; install flamb again, or set {LIBRARY_VARIABLE} "
-                "in the environment to the path of libflamb.so"
+                f"flamb's library is not at {path}: build or install flamb again, or set "
+                f"{LIBRARY_VARIABLE} in the environment to the path of libflamb.so"
             )
         try:
             return ctypes.PyDLL(path)
@@ -179,16 +179,15 @@ class Library:
 _library: Optional[Library] = None
 
 
-def load(path: str) -> Library:
-    """Loads the library once; `path` is where flamb.py expects it."""
+def load() -> Library:
+    """The library; loaded at the first call from where it is installed beside these files, or from $FLAMB_LIBRARY."""
     global _library
     if _library is None:
-        _library = Library(os.environ.get(LIBRARY_VARIABLE) or path)
+        _library = Library(os.environ.get(LIBRARY_VARIABLE) or _installed())
     return _library
 
 
-def library() -> Library:
-    """The library that was loaded."""
-    if _library is None:
-        raise LibraryError("flamb is not loaded; source flamb.py first")
-    return _library
+def _installed() -> str:
+    """P/lib/flamb/libflamb.so for P/share/flamb/gdb/flamb_gdb/c_api.py, by the path as it is given: a build tree has a link there."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    return os.path.normpath(os.path.join(package, *[os.pardir] * 4, "lib", "flamb", "libflamb.so"))

@@ -63,7 +63,7 @@ class _Finish(gdb.FinishBreakpoint):
 class Debugger:
     """One command's session with the library: a context in which GDB is set up for it.
 
-    Attributes: `has_run`: the target was started, resumed or made to call something.
+    `has_run`: the target was started, resumed or made to call something. `has_moved`: it is, or may be, elsewhere than before.
     """
 
     _open: Optional["Debugger"] = None
@@ -72,6 +72,7 @@ class Debugger:
         self.library = library
         self.handle: Optional[int] = None
         self.has_run = False
+        self.has_moved = False
         self._settings = Settings()
         self._stops = StopListener()
         self._interrupts = Interrupts(self._note_interrupt)
@@ -308,6 +309,7 @@ class Debugger:
         """Runs a command that runs the target. What it was about is what `_stops` says."""
         self._stops.expect()
         self.has_run = True
+        self.has_moved = True
         if gdb.selected_inferior().pid:
             self._settings.let_all_threads_run()
         try:
@@ -348,6 +350,7 @@ class Debugger:
     def _call_failed(self, message: str) -> None:
         stop = self._stops.last()
         if stop is not None and CALL_CUT_SHORT in message:
+            self.has_moved = True
             self._reply_stop(stop)
             return
         fault = Fault.TARGET if CALL_CUT_SHORT in message else Fault.USER

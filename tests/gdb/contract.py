@@ -36,7 +36,7 @@ STATE = ctypes.CFUNCTYPE(ctypes.c_char_p)
 
 
 def check(name: str) -> list:
-    library = c_api.load("")
+    library = c_api.load()
     own = ctypes.PyDLL(os.environ[c_api.LIBRARY_VARIABLE])
     kept = []
 
@@ -52,7 +52,6 @@ def check(name: str) -> list:
         return [f"there is no check named {name}"]
     gdb.execute("set args " + arguments.decode())
     before = settings()
-    events = [gdb.events.stop, gdb.events.exited, gdb.events.inferior_call]
     failures = []
     with Debugger(library) as debugger:
         if not library.flamb_run(debugger.handle, name.encode()):
