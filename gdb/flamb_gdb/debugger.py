@@ -1,0 +1,432 @@
+"""GDB as the debugger that flamb's core asks for: the callbacks of core/c_api.h."""
+
+import contextlib
+import ctypes
+import os
+import re
+from typing import Callable, Dict, List, Optional
+
+import gdb
+
+from . import modules
+from .c_api import ABI_VERSION, CALLBACKS, DONE, FAILED, Callbacks, Fault, Kind, Library, State, decode, encode
+from .settings import Interrupts, Settings
+from .stops import Stop, StopListener, thread_id
+
+# In the processor's own numbering, as in core/debugger.h.
+REGISTERS = "rax rcx rdx rbx rsp rbp rsi rdi r8 r9 r10 r11 r12 r13 r14 r15 rip eflags".split()
+VALUE_IN_HISTORY = re.compile(r"^\$\d+ = ", re.MULTILINE)
+CALL_CUT_SHORT = "in a function called from GDB"
+NO_TEMPORARY = (
+    "GDB cannot make a temporary object (a std::string, say) for a call: pass a variable of the program, or call a "
+    "function that takes plain values such as const char *"
+)
+
+
+class Refusal(Exception):
+    """An error for the user: whose fault, what happened, what to do next."""
+
+    def __init__(self, fault: int, message: str, next_action: str = ""):
+        super().__init__(message)
+        self.fault = fault
+        self.next_action = next_action
+
+
+class _Breakpoint(gdb.Breakpoint):
+    """One of the core's breakpoints. Thousands of hits a second pass here: everything else is done in the library."""
+
+    def __init__(self, where: int, session: "Debugger", number: int):
+        super().__init__(f"*{where:#x}", internal=True)
+        self.silent = True
+        self._hit = session.library.flamb_breakpoint_hit
+        self._session = session.handle
+        self._number = number
+
+    def stop(self) -> bool:
+        return self._hit(self._session, self._number, gdb.selected_thread().ptid[1])
+
+
+class _Finish(gdb.FinishBreakpoint):
+    """Notes the value of a function that returns."""
+
+    def __init__(self, frame: "gdb.Frame", is_void: bool):
+        super().__init__(frame, internal=True)
+        self.silent = True
+        self.is_void = is_void
+        self.returned = False
+
+    def stop(self) -> bool:
+        self.returned = True
+        return False
+
+
+class Debugger:
+    """One command's session with the library: a context in which GDB is set up for it.
+
+    `has_run`: the target was started, resumed or made to call something. `has_moved`: it is, or may be, elsewhere than before.
+    """
+
+    _open: Optional["Debugger"] = None
+
+    def __init__(self, library: Library):
+        self.library = library
+        self.handle: Optional[int] = None
+        self.has_run = False
+        self.has_moved = False
+        self._settings = Settings()
+        self._stops = StopListener()
+        self._interrupts = Interrupts(self._note_interrupt)
+        self._breakpoints: Dict[int, _Breakpoint] = {}
+        self._finishes: Dict[int, List[_Finish]] = {}
+        self._suspended: List[gdb.Breakpoint] = []
+        self._put_back = contextlib.ExitStack()
+        self._captures_output = False
+        self._held_back: List[str] = []
+        self._callbacks = self._table()
+
+    # The command's frame.
+
+    def __enter__(self) -> "Debugger":
+        if Debugger._open is not None:
+            raise gdb.GdbError("flamb is already running a command; wait until it ends.")
+        handle = self.library.flamb_open(ctypes.byref(self._callbacks))
+        if not handle:
+            raise gdb.GdbError(decode(self.library.flamb_last_error()))
+        self.handle = handle
+        Debugger._open = self
+        with contextlib.ExitStack() as until_now:
+            until_now.callback(self._close)
+            until_now.callback(self._interrupts.restore)
+            self._interrupts.defer()
+            until_now.callback(self._settings.restore)
+            self._settings.apply()
+            until_now.callback(gdb.events.inferior_call.disconnect, self._on_inferior_call)
+            gdb.events.inferior_call.connect(self._on_inferior_call)
+            until_now.callback(self._stops.disconnect)
+            self._stops.connect()
+            until_now.callback(self._suspend, False)
+            until_now.callback(self._delete_breakpoints)
+            self._put_back = until_now.pop_all()
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self._put_back.__exit__(*exception)
+
+    def _close(self) -> None:
+        self.library.flamb_close(self.handle)
+        Debugger._open = None
+
+    def _delete_breakpoints(self) -> None:
+        finishes = [each for of_thread in self._finishes.values() for each in of_thread]
+        for breakpoint in [*self._breakpoints.values(), *finishes]:
+            if breakpoint.is_valid():
+                breakpoint.delete()
+        self._breakpoints.clear()
+        self._finishes.clear()
+
+    # The table.
+
+    def _table(self) -> Callbacks:
+        table = Callbacks(version=ABI_VERSION, size=ctypes.sizeof(Callbacks))
+        table.debugger_name = encode("GDB " + re.sub(r"^.*?(\d+\.\d+\S*).*$", r"\1", gdb.VERSION))
+        for name, kind in CALLBACKS:
+            setattr(table, name, kind(self._guarded(getattr(self, "_cb_" + name))))
+        return table
+
+    def _guarded(self, function: Callable) -> Callable:
+        """No exception crosses into the library: it becomes an error there."""
+
+        def callback(*arguments) -> int:
+            try:
+                function(*arguments)
+                return DONE
+            except Refusal as error:
+                self._reply_error(error.fault, str(error), error.next_action)
+            except KeyboardInterrupt:
+                self._note_interrupt()
+            except gdb.error as error:
+                self._reply_error(Fault.FLAMB, f"GDB: {error}")
+            except Exception as error:  # pylint: disable=broad-except
+                self._reply_error(Fault.FLAMB, f"internal error in {function.__name__}: {error!r}")
+            return FAILED
+
+        return callback
+
+    def _reply_error(self, fault: int, message: str, next_action: str = "") -> None:
+        self.library.flamb_reply_error(self.handle, fault, encode(message), encode(next_action))
+
+    def _reply_numbers(self, *numbers: int) -> None:
+        for number in numbers:
+            self.library.flamb_reply_number(self.handle, number)
+
+    def _reply_text(self, text: str) -> None:
+        self.library.flamb_reply_text(self.handle, encode(text))
+
+    def _reply_stop(self, stop: Stop) -> None:
+        self.library.flamb_reply_stop(self.handle, stop.kind, stop.thread, stop.code, encode(stop.description))
+
+    def _note_interrupt(self) -> None:
+        self.library.flamb_note_interrupt(self.handle)
+
+    # What the target is.
+
+    def _cb_target(self) -> None:
+        inferior = gdb.selected_inferior()
+        program = gdb.current_progspace().filename or ""
+        connection = inferior.connection
+        kind = connection.type if connection is not None else ""
+        if kind == "core":
+            state = State.CORE_FILE
+        elif inferior.pid:
+            state = State.STOPPED
+            self._check_target(inferior)
+        elif not program:
+            state = State.NONE
+        elif self._has_ended():
+            state = State.EXITED
+        else:
+            state = State.NOT_STARTED
+        pid = inferior.pid if state == State.STOPPED else 0
+        self.library.flamb_reply_target(self.handle, state, encode(program), pid, int(kind == "native"))
+
+    @staticmethod
+    def _has_ended() -> bool:
+        return any(
+            value is not None and value.type.code != gdb.TYPE_CODE_VOID
+            for value in (gdb.convenience_variable("_exitcode"), gdb.convenience_variable("_exitsignal"))
+        )
+
+    @staticmethod
+    def _check_target(inferior: "gdb.Inferior") -> None:
+        architecture = inferior.architecture().name()
+        if architecture != "i386:x86-64":
+            raise Refusal(Fault.USER, f"flamb knows x86-64 programs only; GDB says that this one is {architecture}")
+        if gdb.parameter("non-stop"):
+            raise Refusal(
+                Fault.USER,
+                "flamb needs GDB's all-stop mode",
+                "type `set non-stop off` and start the program again",
+            )
+
+    def _cb_native_thread(self) -> None:
+        inferior = gdb.selected_inferior()
+        connection = inferior.connection
+        thread = gdb.selected_thread()
+        if connection is None or connection.type != "native" or thread is None:
+            raise Refusal(Fault.USER, "the target is not a process of this machine")
+        self._reply_numbers(inferior.pid, thread_id(thread), _register("rsp"))
+
+    def _cb_modules(self) -> None:
+        for path, load_bias, is_program in modules.loaded():
+            self.library.flamb_reply_module(self.handle, encode(path), load_bias, int(is_program))
+
+    # Threads, registers, memory.
+
+    def _cb_threads(self) -> None:
+        threads = sorted(gdb.selected_inferior().threads(), key=lambda thread: thread.num)
+        self._reply_numbers(*map(thread_id, threads))
+
+    def _cb_selected_thread(self) -> None:
+        thread = gdb.selected_thread()
+        if thread is None:
+            raise Refusal(Fault.USER, "no thread is selected: the program is not being run")
+        self._reply_numbers(thread_id(thread))
+
+    def _in_thread(self, thread: int, function: Callable):
+        """The function's result with the thread selected; the user's selection is put back."""
+        before = gdb.selected_thread()
+        if before is not None and thread_id(before) == thread:
+            return function()
+        for each in gdb.selected_inferior().threads():
+            if thread_id(each) != thread:
+                continue
+            frame = gdb.selected_frame() if before is not None else None
+            each.switch()
+            try:
+                return function()
+            finally:
+                if before is not None:
+                    before.switch()
+                if frame is not None and frame.is_valid():
+                    frame.select()
+        raise Refusal(Fault.TARGET, f"thread {thread} is not there")
+
+    def _cb_read_register(self, thread: int, number: int) -> None:
+        self._reply_numbers(self._in_thread(thread, lambda: _register(REGISTERS[number])))
+
+    def _cb_read_memory(self, start: int, to: int, size: int) -> None:
+        try:
+            found = gdb.selected_inferior().read_memory(start, size)
+        except gdb.MemoryError as error:
+            raise Refusal(Fault.TARGET, f"{size} bytes at {start:#x} cannot be read") from error
+        ctypes.memmove(to, bytes(found), size)
+
+    def _cb_callers(self, thread: int, limit: int) -> None:
+        self._reply_numbers(*self._in_thread(thread, lambda: _return_addresses(limit)))
+
+    # Breakpoints.
+
+    def _cb_set_breakpoint(self, number: int, where: int) -> None:
+        self._breakpoints[number] = _Breakpoint(where, self, number)
+
+    def _cb_remove_breakpoint(self, number: int) -> None:
+        breakpoint = self._breakpoints.pop(number, None)
+        if breakpoint is not None and breakpoint.is_valid():
+            breakpoint.delete()
+
+    def _cb_suspend_user_breakpoints(self, suspend: int) -> None:
+        self._suspend(bool(suspend))
+
+    def _suspend(self, suspend: bool) -> None:
+        for breakpoint in self._suspended:
+            if breakpoint.is_valid():
+                breakpoint.enabled = True
+        self._suspended = []
+        if not suspend:
+            return
+        for breakpoint in gdb.breakpoints():
+            if breakpoint.enabled and not self._stops.is_ours(breakpoint):
+                breakpoint.enabled = False
+                self._suspended.append(breakpoint)
+
+    # Running.
+
+    def _cb_launch(self) -> None:
+        self._run("starti")
+        stop = self._stops.last()
+        if stop is None or stop.kind in (Kind.EXITED, Kind.KILLED):
+            raise Refusal(Fault.TARGET, "the program ended before its first instruction")
+        self._reply_stop(stop._replace(kind=Kind.REQUESTED, code=0, description="entry"))
+
+    def _cb_resume(self) -> None:
+        self._run("continue")
+        stop = self._stops.last()
+        if stop is None:
+            raise Refusal(Fault.FLAMB, "GDB let the program run but reported no stop")
+        self._reply_stop(stop)
+
+    def _run(self, command: str) -> None:
+        """Runs a command that runs the target. What it was about is what `_stops` says."""
+        self._stops.expect()
+        self.has_run = True
+        self.has_moved = True
+        if gdb.selected_inferior().pid:
+            self._settings.let_all_threads_run()
+        try:
+            self._execute(command)
+        except gdb.error as error:
+            if self._stops.last() is None:
+                raise Refusal(Fault.TARGET, f"GDB cannot run the program: {error}") from error
+
+    def _execute(self, command: str) -> str:
+        """The output of a command. What the core prints meanwhile comes after it."""
+        self._captures_output = True
+        try:
+            return gdb.execute(command, to_string=True)
+        finally:
+            self._captures_output = False
+            for text in self._held_back:
+                gdb.write(text)
+            self._held_back.clear()
+
+    # Calls and values.
+
+    def _cb_call(self, expression: bytes) -> None:
+        self._stops.expect()
+        if gdb.selected_inferior().pid:
+            self._settings.let_all_threads_run()
+        # A stop in mid-call would lose the value.
+        self._settings.set("stop-on-solib-events", "0")
+        try:
+            output = self._execute(f"call {decode(expression)}")
+        except gdb.error as error:
+            self._call_failed(str(error))
+            return
+        finally:
+            self._settings.set("stop-on-solib-events", "1")
+        value = VALUE_IN_HISTORY.search(output)
+        self._reply_text(output[value.start() :].rstrip("\n") if value else "")
+
+    def _call_failed(self, message: str) -> None:
+        stop = self._stops.last()
+        if stop is not None and CALL_CUT_SHORT in message:
+            self.has_moved = True
+            self._reply_stop(stop)
+            return
+        fault = Fault.TARGET if CALL_CUT_SHORT in message else Fault.USER
+        needs_hint = "to any overloaded instance" in message or "not located in memory" in message
+        raise Refusal(fault, message, NO_TEMPORARY if needs_hint else "")
+
+    def _on_inferior_call(self, event: "gdb.Event") -> None:
+        if isinstance(event, gdb.InferiorCallPreEvent):
+            self.has_run = True
+            _, lwp, tid = event.ptid
+            self.library.flamb_calling(self.handle, lwp or tid, event.address)
+
+    def _cb_expect_return_value(self, thread: int) -> None:
+        frame = gdb.newest_frame()
+        symbol = frame.function()
+        if symbol is None:
+            raise Refusal(
+                Fault.USER,
+                f"GDB does not know what {frame.name() or 'this function'} returns: it has no debug information",
+                "compile it with -g",
+            )
+        returns = symbol.type.target().strip_typedefs()
+        try:
+            finish = _Finish(frame, returns.code == gdb.TYPE_CODE_VOID)
+        except (gdb.error, ValueError) as error:
+            raise Refusal(Fault.TARGET, f"the value of {frame.name()} cannot be waited for: {error}") from error
+        self._finishes.setdefault(thread, []).append(finish)
+
+    def _cb_return_value(self, thread: int, _function: int) -> None:
+        returned = [each for each in self._finishes.get(thread, []) if each.returned]
+        if not returned:
+            raise Refusal(Fault.TARGET, "GDB did not see the function return")
+        last = returned[-1]
+        value = None if last.is_void else last.return_value
+        for each in returned:
+            self._finishes[thread].remove(each)
+            if each.is_valid():
+                each.delete()
+        if last.is_void:
+            self._reply_text("")
+        elif value is None:
+            raise Refusal(Fault.TARGET, "GDB cannot tell the value that the function returned")
+        else:
+            number = gdb.add_history(value)
+            self._reply_text(f"${number} = " + gdb.execute(f"output ${number}", to_string=True))
+
+    # The user.
+
+    def _cb_poll(self) -> None:
+        """Python notes a Ctrl-C on its way here."""
+
+    def _cb_print(self, text: bytes) -> None:
+        shown = text.decode("utf-8", "replace")
+        if self._captures_output:
+            self._held_back.append(shown)
+        else:
+            gdb.write(shown)
+
+    def _cb_progress(self, line: bytes) -> None:
+        # Not through gdb.write: what GDB executes now has its output captured.
+        if os.isatty(2):
+            os.write(2, b"\r" + line + b"\x1b[K")
+
+
+def _register(name: str) -> int:
+    value = gdb.newest_frame().read_register(name)
+    return int(value.cast(gdb.lookup_type("long"))) & (2**64 - 1)
+
+
+def _return_addresses(limit: int) -> List[int]:
+    """Those of the frames above the innermost one. Inlined functions and frames that tail calls left have none."""
+    shown = (gdb.NORMAL_FRAME, gdb.SIGTRAMP_FRAME, gdb.DUMMY_FRAME)
+    physical = []
+    frame: Optional[gdb.Frame] = gdb.newest_frame()
+    while frame is not None and len(physical) <= limit:
+        if frame.type() in shown:
+            physical.append(frame.pc())
+        frame = frame.older()
+    return physical[1:]

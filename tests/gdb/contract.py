@@ -1,0 +1,76 @@
+"""Runs one check of the contract suite inside GDB: gdb -batch -x contract.py PROGRAM.
+
+FLAMB_LIBRARY is the library whose commands are the checks, FLAMB_CHECK the name of one, FLAMB_PYTHON where flamb_gdb is.
+"""
+
+import ctypes
+import os
+import sys
+import traceback
+
+import gdb
+
+sys.path.insert(0, os.environ["FLAMB_PYTHON"])
+# pylint: disable=wrong-import-position
+from flamb_gdb import c_api  # noqa: E402
+from flamb_gdb.debugger import Debugger  # noqa: E402
+from flamb_gdb.settings import DURING_A_COMMAND  # noqa: E402
+
+
+def state() -> str:
+    """All that a user could see changed."""
+    lines = [gdb.execute("info breakpoints", to_string=True)]
+    lines += [gdb.execute(f"show {name}", to_string=True) for name in DURING_A_COMMAND]
+    if gdb.selected_thread() is not None:
+        frame = gdb.selected_frame()
+        lines.append(f"thread {gdb.selected_thread().num} frame {frame.level()} {frame.name()}")
+    return "\n".join(lines)
+
+
+def settings() -> list:
+    return [gdb.execute(f"show {name}", to_string=True) for name in DURING_A_COMMAND]
+
+
+BREAK_AT = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+STATE = ctypes.CFUNCTYPE(ctypes.c_char_p)
+
+
+def check(name: str) -> list:
+    library = c_api.load()
+    own = ctypes.PyDLL(os.environ[c_api.LIBRARY_VARIABLE])
+    kept = []
+
+    def describe() -> bytes:
+        kept[:] = [state().encode()]
+        return kept[0]
+
+    host = (BREAK_AT(lambda function: gdb.execute("break " + function.decode(), to_string=True)), STATE(describe))
+    own.flamb_contract_host(*host)
+    own.flamb_contract_arguments.restype = ctypes.c_char_p
+    arguments = own.flamb_contract_arguments(name.encode())
+    if arguments is None:
+        return [f"there is no check named {name}"]
+    gdb.execute("set args " + arguments.decode())
+    before = settings()
+    failures = []
+    with Debugger(library) as debugger:
+        if not library.flamb_run(debugger.handle, name.encode()):
+            failures.append(c_api.decode(library.flamb_error(debugger.handle)))
+    if settings() != before:
+        failures.append(f"settings: expected {before}, got {settings()}")
+    left = gdb.execute("maint info breakpoints", to_string=True)
+    if "breakpoint     keep" in "".join(line for line in left.splitlines(True) if line.startswith("-") and "*0x" in line):
+        failures.append(f"breakpoints were left:\n{left}")
+    return failures
+
+
+try:
+    failed = check(os.environ["FLAMB_CHECK"])
+except BaseException:  # pylint: disable=broad-except
+    failed = [traceback.format_exc()]
+if gdb.selected_inferior().pid:
+    gdb.execute("kill", to_string=True)
+sys.__stdout__.flush()
+for failure in failed:
+    print(failure)
+gdb.execute(f"quit {1 if failed else 0}")
