@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-TEXT_BYTES = Path(__file__).with_name("text_bytes.py")
+PROCESS_CHECK = Path(__file__).with_name("process_check.py")
 
 
 @dataclass
@@ -134,7 +134,7 @@ DIALECTS = {"lldb": Lldb, "gdb": Gdb}
 
 def text_check(dialect, case_id, program):
     """The command that compares the target's code with its files."""
-    return dialect.shell(f"{sys.executable} {TEXT_BYTES} {case_id} {program}")
+    return dialect.shell(f"{sys.executable} {PROCESS_CHECK} {case_id} {program}")
 
 
 def split_sections(output, dialect, typed=()):

@@ -83,6 +83,7 @@ class Run:
 
     def environment(self):
         return {**os.environ, "FLAMB_CASE": self.case_id, "FLAMB_MARK": str(self.places["mark"]), "TERM": "dumb",
+                "TMPDIR": str(self.directory),
                 "LC_ALL": "C.UTF-8", "INPUTRC": os.devnull, "HOME": str(self.directory)}
 
     def run(self):
@@ -150,8 +151,8 @@ class Run:
         if f"{number}.end" not in sections:
             return ["the debugger did not get past this command"]
         report = sections[f"{number}.flamb"]
-        same_place = bool(step.values("same-place", self.facts)) or (
-            step.text.startswith("apply") and not step.values("incomplete", self.facts))
+        finished_apply = step.text.startswith("apply") and not step.values("incomplete", self.facts)
+        same_place = (step.values("same-place", self.facts) or ["yes" if finished_apply else "no"])[-1] == "yes"
         complaints = verdict.check_report(step, report, self.facts)
         complaints += verdict.check_files(step, self.plan.output_directories[number], report, self.case)
         complaints += verdict.check_printed(step, report, sections.get(f"{number}.printed", ""), self.dialect, self.facts)

@@ -1,5 +1,6 @@
 """Judges what a run printed and wrote against its case. Everything returned is a list of complaints: empty is a pass."""
 
+import os
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -164,6 +165,13 @@ def check_text(section, breakpoints):
     return [line for line, address in zip(lines, differing) if int(address, 16) not in known]
 
 
+def check_cpus(section):
+    """The debugger and the target may use the CPUs that they were given."""
+    all_cpus = ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0)))
+    found = re.findall(r"^(.* may use CPUs) (.*)$", section, re.MULTILINE)
+    return sorted({f"{who} {given}, not {all_cpus}" for who, given in found if given != all_cpus})
+
+
 def check_state(before, after, dialect, same_place):
     """What must be so after any ending. `before` and `after` are {probe: section}."""
     complaints = []
@@ -177,7 +185,7 @@ def check_state(before, after, dialect, same_place):
         for probe in ("place", "threads"):
             complaints += lines_difference(f"the selected {probe}", before[probe].splitlines(), after[probe].splitlines())
     if "text" in after:
-        complaints += check_text(after["text"], after["breakpoints"])
+        complaints += check_text(after["text"], after["breakpoints"]) + check_cpus(after["text"])
     return complaints
 
 

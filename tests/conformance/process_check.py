@@ -1,8 +1,8 @@
 """Compares the code of a running program with its files, byte for byte.
 
-Usage: text_bytes.py CASE PROGRAM. The process is the one that runs PROGRAM with CASE in its environment's FLAMB_CASE. Prints
+Usage: process_check.py CASE PROGRAM. The process is the one that runs PROGRAM with CASE in its environment's FLAMB_CASE. Prints
 `no process`, or a line for each byte that differs, then `compared N bytes`. The loader is left out: debuggers keep
-breakpoints of their own in it.
+breakpoints of their own in it. Says also which CPUs the debugger (this script's parent) and the program may use.
 """
 
 import os
@@ -32,11 +32,18 @@ def code_mappings(pid):
                 yield start, end, int(fields[2], 16), fields[5]
 
 
+def cpus(pid):
+    return ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(pid)))
+
+
 def main(case, program):
+    print(f"the debugger may use CPUs {cpus(0)}")
     pid = find_process(case, program)
     if pid is None:
         print("no process")
         return
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        print(f"the target may use CPUs {cpus(int(thread))}")
     compared = 0
     with open(f"/proc/{pid}/mem", "rb") as memory:
         for start, end, offset, path in code_mappings(pid):
