@@ -51,12 +51,30 @@ bool follow(Dwarf_Die& die, unsigned name, Dwarf_Die& target) {
   return dwarf_formref_die(dwarf_attr(&die, name, &attribute), &target) != nullptr;
 }
 
+// The path that an attribute (DW_AT_decl_file, DW_AT_call_file) stands for; empty if it is not known. Not
+// dwarf_decl_file: that ends the process where a unit has no table of files.
+std::string source_file(Dwarf_Attribute* attribute) {
+  Dwarf_Word index = 0;
+  Dwarf_Die unit;
+  Dwarf_Files* files = nullptr;
+  std::size_t count = 0;
+  if (dwarf_formudata(attribute, &index) != 0) return {};
+  if (dwarf_cu_die(attribute->cu, &unit, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) == nullptr) return {};
+  if (dwarf_getsrcfiles(&unit, &files, &count) != 0 || index >= count) return {};
+  const char* path = dwarf_filesrc(files, index, nullptr, nullptr);
+  // "???" is libdw's name of entry 0 before DWARF 5
+  if (path == nullptr || std::string_view(path) == "???") return {};
+  return std::filesystem::path(path).lexically_normal().string();
+}
+
 DebugInfo::Declaration declaration_of(Dwarf_Die& die) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word line = 0;
   DebugInfo::Declaration declaration;
-  int line = 0;
-  if (const char* file = dwarf_decl_file(&die)) {
-    declaration.file = std::filesystem::path(file).lexically_normal().string();
-    if (dwarf_decl_line(&die, &line) == 0) declaration.line = static_cast<std::uint32_t>(line);
+  declaration.file = source_file(dwarf_attr_integrate(&die, DW_AT_decl_file, &attribute));
+  if (declaration.file.empty()) return declaration;
+  if (dwarf_formudata(dwarf_attr_integrate(&die, DW_AT_decl_line, &attribute), &line) == 0) {
+    declaration.line = static_cast<std::uint32_t>(line);
   }
   return declaration;
 }
@@ -64,17 +82,10 @@ DebugInfo::Declaration declaration_of(Dwarf_Die& die) {
 // Where an inlined call stands in the source: "file:line".
 std::string place_of_call(Dwarf_Die& inlined) {
   Dwarf_Attribute attribute;
-  Dwarf_Word file = 0;
   Dwarf_Word line = 0;
-  Dwarf_Die unit;
-  Dwarf_Files* files = nullptr;
-  std::size_t count = 0;
-  dwarf_formudata(dwarf_attr(&inlined, DW_AT_call_file, &attribute), &file);
   dwarf_formudata(dwarf_attr(&inlined, DW_AT_call_line, &attribute), &line);
-  const bool has_files = dwarf_diecu(&inlined, &unit, nullptr, nullptr) != nullptr &&
-                         dwarf_getsrcfiles(&unit, &files, &count) == 0 && file < count;
-  const char* path = has_files ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr;
-  return fmt::format("{}:{}", path != nullptr ? std::filesystem::path(path).lexically_normal().string() : "?", line);
+  const std::string file = source_file(dwarf_attr(&inlined, DW_AT_call_file, &attribute));
+  return fmt::format("{}:{}", file.empty() ? "?" : file, line);
 }
 
 bool is_scope(int tag) {

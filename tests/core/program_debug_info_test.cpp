@@ -9,8 +9,9 @@ namespace {
 class ProgramInlining : public ProgramTest {
  protected:
   static std::vector<std::string> files() {
-    std::vector<std::string> files = {"inlining_dwarf5", "inlining_dwarf4", "inlining_no_pie", "inlining_apart"};
-    if (FLAMB_HAS_CLANG) files.insert(files.end(), {"inlining_clang5", "inlining_clang4"});
+    std::vector<std::string> files = {"inlining_dwarf5", "inlining_dwarf4", "inlining_no_pie", "inlining_split",
+                                      "inlining_apart"};
+    if (FLAMB_HAS_CLANG) files.insert(files.end(), {"inlining_clang5", "inlining_clang4", "inlining_clang_split"});
     return files;
   }
 
@@ -64,13 +65,23 @@ TEST_F(ProgramInlining, IsSortedAndLiesWithinWhatEnclosesIt) {
   }
 }
 
-TEST_F(ProgramInlining, SaysWhereTheInlinedFunctionIsDeclared) {
-  load({fixture("inlining_dwarf5")}, 0x555555554000);
-  const Frame& frame = frames_[program().inlined(*only("enclosing")).front().frame];
-  EXPECT_THAT(frame.file, testing::EndsWith("/fixtures/inlining.cpp"));
-  EXPECT_GT(frame.line, 0u);
-  EXPECT_EQ(frame.module, "inlining_dwarf5");
-  EXPECT_TRUE(frame.inlined);
+TEST_F(ProgramInlining, SaysWhereFunctionsAreDeclared) {
+  for (const std::string& file : files()) {
+    SCOPED_TRACE(file);
+    debugger_.mapped.clear();
+    load({fixture(file)}, file == "inlining_no_pie" ? 0 : 0x555555554000);
+    const Function& enclosing = *only("enclosing");
+    ASSERT_FALSE(program().inlined(enclosing).empty());
+    const Frame inlined = frames_[program().inlined(enclosing).front().frame];
+    EXPECT_THAT(inlined.file, testing::EndsWith("/fixtures/inlining.cpp"));
+    EXPECT_GT(inlined.line, 0u);
+    EXPECT_EQ(inlined.module, file);
+    EXPECT_TRUE(inlined.inlined);
+    const Frame own = frames_[program().frame(enclosing)];
+    EXPECT_EQ(own.file, inlined.file);
+    EXPECT_GT(own.line, inlined.line);  // it stands below in the source
+    EXPECT_FALSE(own.inlined);
+  }
 }
 
 TEST_F(ProgramInlining, IsEmptyWithoutDebugInformation) {
