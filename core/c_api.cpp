@@ -2,22 +2,12 @@
 
 #include <exception>
 
-#include "callback_debugger.h"
+#include "c_session.h"
 #include "options.h"
-#include "session.h"
-
-struct flamb_session {
-  explicit flamb_session(const flamb_callbacks& callbacks) : debugger(callbacks) {}
-
-  flamb::CallbackDebugger debugger;
-  flamb::Report report;
-  std::string error;
-};
 
 namespace {
 
 std::string last_error;
-std::vector<std::string> completions;
 
 std::string message_of(const flamb::Error& error) {
   return error.next_action.empty() ? error.message : error.message + "\n" + error.next_action;
@@ -96,23 +86,26 @@ const char* flamb_help(const char* topic) try {
   return "";
 }
 
-int32_t flamb_complete(const char* line, uint64_t* count) try {
+int32_t flamb_complete(flamb_session* session, const char* line, uint64_t* count) try {
+  constexpr std::size_t max_functions = 200;
   int32_t what = FLAMB_COMPLETE_WORDS;
-  if (std::optional<std::string> typed = flamb::completes_function(line)) {
-    what = std::string_view(line).starts_with("apply") ? FLAMB_COMPLETE_EXPRESSION : FLAMB_COMPLETE_FUNCTION;
-    completions = {std::move(*typed)};
+  if (std::optional<std::string> typed = flamb::completes_function(line); !typed) {
+    session->completions = flamb::complete(line);
+  } else if (std::string_view(line).starts_with("apply")) {
+    what = FLAMB_COMPLETE_EXPRESSION;
+    session->completions = {std::move(*typed)};
   } else {
-    completions = flamb::complete(line);
+    session->completions = flamb::complete_function(session->debugger, *typed, max_functions);
   }
-  *count = completions.size();
+  *count = session->completions.size();
   return what;
 } catch (...) {
   *count = 0;
   return FLAMB_COMPLETE_WORDS;
 }
 
-const char* flamb_completion(uint64_t index) {
-  return index < completions.size() ? completions[index].c_str() : nullptr;
+const char* flamb_completion(flamb_session* session, uint64_t index) {
+  return index < session->completions.size() ? session->completions[index].c_str() : nullptr;
 }
 
 int32_t flamb_breakpoint_hit(flamb_session* session, uint64_t id, uint64_t thread) {

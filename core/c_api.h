@@ -77,11 +77,11 @@ FLAMB_EXPORT const char* flamb_result(flamb_session* session, int32_t kind, uint
 /* The help of "", "capture" or "apply". The text lives until the next call. */
 FLAMB_EXPORT const char* flamb_help(const char* topic);
 
-/* Completions of the last word of what follows `flamb`: how many, and each. FLAMB_COMPLETE_FUNCTION and _EXPRESSION:
-   there is one, which is what was typed of a function's name or of an expression; the host completes it. */
-enum { FLAMB_COMPLETE_WORDS = 0, FLAMB_COMPLETE_FUNCTION = 1, FLAMB_COMPLETE_EXPRESSION = 2 };
-FLAMB_EXPORT int32_t flamb_complete(const char* line, uint64_t* count);
-FLAMB_EXPORT const char* flamb_completion(uint64_t index);
+/* Completions of the last word of what follows `flamb`: how many, and each until the next call.
+   FLAMB_COMPLETE_EXPRESSION: there is one, what was typed of an expression, which the host completes. */
+enum { FLAMB_COMPLETE_WORDS = 0, FLAMB_COMPLETE_EXPRESSION = 1 };
+FLAMB_EXPORT int32_t flamb_complete(flamb_session* session, const char* line, uint64_t* count);
+FLAMB_EXPORT const char* flamb_completion(flamb_session* session, uint64_t index);
 
 /* Inside the host debugger's own stop, on the thread of the session: 1 when the target is to stay stopped. */
 FLAMB_EXPORT int32_t flamb_breakpoint_hit(flamb_session* session, uint64_t id, uint64_t thread);

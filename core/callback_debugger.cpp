@@ -116,7 +116,10 @@ Result<Stop> CallbackDebugger::resume() {
 }
 
 Result<Stop> CallbackDebugger::run(int32_t (*callback)()) {
-  if (interrupt_pending_.exchange(false)) return Stop{Stop::Kind::interrupted, 0, 0, "interrupted"};
+  if (interrupt_pending_.exchange(false)) {
+    interrupt_sent_ = false;
+    return Stop{Stop::Kind::interrupted, 0, 0, "interrupted"};
+  }
   stop_requested_ = false;
   if (native_) native_->forget();
   running_ = true;
@@ -139,7 +142,10 @@ Result<Stop> CallbackDebugger::stop_of(Stop reported) {
     reported.kind = Kind::interrupted;
     reported.description = "interrupted";
   }
-  if (reported.kind == Kind::interrupted) interrupt_pending_ = false;
+  if (reported.kind == Kind::interrupted) {
+    interrupt_pending_ = false;
+    if (!interrupt_sent_.exchange(false)) user_interrupted_ = true;
+  }
   return reported;
 }
 
@@ -194,7 +200,8 @@ Result<void> CallbackDebugger::suspend_user_breakpoints(bool suspend) {
 }
 
 void CallbackDebugger::interrupt() {
-  note_interrupt();
+  interrupt_sent_ = true;
+  interrupt_pending_ = true;
   // In a handler its answer stops the target; before a run the next run reports it.
   if (!running_ || pthread_equal(pthread_self(), thread_) != 0) return;
   pthread_kill(thread_, SIGINT);  // the host takes it for Ctrl-C
@@ -202,7 +209,7 @@ void CallbackDebugger::interrupt() {
 
 bool CallbackDebugger::interrupt_requested() {
   static_cast<void>(ask(callbacks_.poll));
-  return interrupted_;
+  return user_interrupted_;
 }
 
 void CallbackDebugger::print(std::string_view text) {
@@ -244,8 +251,8 @@ void CallbackDebugger::calling(ThreadId thread, Address address) noexcept {
 }
 
 void CallbackDebugger::note_interrupt() noexcept {
-  interrupted_ = true;
   interrupt_pending_ = true;
+  if (!interrupt_sent_) user_interrupted_ = true;
 }
 
 // Asked for once a process: the debugger's word for the stack pointer has to be the kernel's.

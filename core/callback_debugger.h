@@ -92,7 +92,8 @@ class CallbackDebugger final : public Debugger {
   bool stop_requested_ = false;
   std::atomic<bool> running_ = false;
   std::atomic<bool> interrupt_pending_ = false;  // not yet reported as a stop
-  std::atomic<bool> interrupted_ = false;        // ever, in this session
+  std::atomic<bool> interrupt_sent_ = false;     // by interrupt(): the Ctrl-C that comes is not the user's
+  bool user_interrupted_ = false;                // ever, in this session
 };
 
 }  // namespace flamb

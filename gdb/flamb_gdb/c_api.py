@@ -13,7 +13,7 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
-from typing import List, Optional
+from typing import List, Optional, Tuple
 
 ABI_VERSION = 1
 LIBRARY_VARIABLE = "FLAMB_LIBRARY"
@@ -48,7 +48,7 @@ class Results:
 class Completes:
     """FLAMB_COMPLETE_* of core/c_api.h."""
 
-    WORDS, FUNCTION, EXPRESSION = range(3)
+    WORDS, EXPRESSION = range(2)
 
 
 class LibraryError(Exception):
@@ -94,8 +94,8 @@ PROTOTYPES = {
     "flamb_result_count": (c_uint64, [c_void_p, c_int32]),
     "flamb_result": (c_void_p, [c_void_p, c_int32, c_uint64, POINTER(c_uint64)]),
     "flamb_help": (c_char_p, [c_char_p]),
-    "flamb_complete": (c_int32, [c_char_p, POINTER(c_uint64)]),
-    "flamb_completion": (c_char_p, [c_uint64]),
+    "flamb_complete": (c_int32, [c_void_p, c_char_p, POINTER(c_uint64)]),
+    "flamb_completion": (c_char_p, [c_void_p, c_uint64]),
     "flamb_breakpoint_hit": (c_int32, [c_void_p, c_uint64, c_uint64]),
     "flamb_calling": (None, [c_void_p, c_uint64, c_uint64]),
     "flamb_note_interrupt": (None, [c_void_p]),
@@ -169,11 +169,11 @@ class Library:
             found.append(ctypes.string_at(text, size.value))
         return found
 
-    def complete(self, line: str):
+    def complete(self, session: int, line: str) -> Tuple[int, List[str]]:
         """(one of `Completes`, the words) for the last word of what follows `flamb`."""
         count = c_uint64()
-        what = self.flamb_complete(encode(line), ctypes.byref(count))
-        return what, [decode(self.flamb_completion(index)) for index in range(count.value)]
+        what = self.flamb_complete(session, encode(line), ctypes.byref(count))
+        return what, [decode(self.flamb_completion(session, index)) for index in range(count.value)]
 
 
 _library: Optional[Library] = None

@@ -5,9 +5,8 @@ from typing import List, Optional, Union
 import gdb
 
 from .c_api import Completes, Library, load
+from .debugger import Debugger
 from .session import run
-
-NOT_A_WORD = " \t\n"
 
 _registered: List[gdb.Command] = []
 
@@ -28,20 +27,19 @@ class _Command(gdb.Command):
     def complete(self, text: str, word: Optional[str]) -> Union[List[str], int]:
         if word is None:
             return gdb.COMPLETE_NONE
-        what, words = self._library.complete(self._line(text))
-        if what == Completes.FUNCTION:
-            words = _of_gdb("break", words[0])
-        elif what == Completes.EXPRESSION:
-            words = _of_gdb("print", words[0])
+        with Debugger(self._library, runs=False) as debugger:
+            what, words = self._library.complete(debugger.handle, self._line(text))
+        if what == Completes.EXPRESSION:
+            words = _of_print(words[0])
         return _from_the_word(words, text, word)
 
     def _line(self, rest: str) -> str:
         return f"{self._name} {rest}" if self._name else rest
 
 
-def _of_gdb(command: str, typed: str) -> List[str]:
-    """What GDB's own command would complete `typed` to."""
-    start = f"{command} "
+def _of_print(typed: str) -> List[str]:
+    """What GDB would complete an expression to."""
+    start = "print "
     lines = gdb.execute(f"complete {start}{typed}", to_string=True).splitlines()
     return [line[len(start) :] for line in lines if line.startswith(start + typed)]
 

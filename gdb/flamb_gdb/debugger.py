@@ -61,15 +61,16 @@ class _Finish(gdb.FinishBreakpoint):
 
 
 class Debugger:
-    """One command's session with the library: a context in which GDB is set up for it.
+    """One command's session with the library: a context in which GDB is set up for it (with `runs`), and put back.
 
     `has_run`: the target was started, resumed or made to call something. `has_moved`: it is, or may be, elsewhere than before.
     """
 
     _open: Optional["Debugger"] = None
 
-    def __init__(self, library: Library):
+    def __init__(self, library: Library, runs: bool = True):
         self.library = library
+        self._runs = runs
         self.handle: Optional[int] = None
         self.has_run = False
         self.has_moved = False
@@ -96,18 +97,22 @@ class Debugger:
         Debugger._open = self
         with contextlib.ExitStack() as until_now:
             until_now.callback(self._close)
-            until_now.callback(self._interrupts.restore)
-            self._interrupts.defer()
-            until_now.callback(self._settings.restore)
-            self._settings.apply()
-            until_now.callback(gdb.events.inferior_call.disconnect, self._on_inferior_call)
-            gdb.events.inferior_call.connect(self._on_inferior_call)
-            until_now.callback(self._stops.disconnect)
-            self._stops.connect()
-            until_now.callback(self._suspend, False)
-            until_now.callback(self._delete_breakpoints)
+            if self._runs:
+                self._prepare(until_now)
             self._put_back = until_now.pop_all()
         return self
+
+    def _prepare(self, until_now: contextlib.ExitStack) -> None:
+        until_now.callback(self._interrupts.restore)
+        self._interrupts.defer()
+        until_now.callback(self._settings.restore)
+        self._settings.apply()
+        until_now.callback(gdb.events.inferior_call.disconnect, self._on_inferior_call)
+        gdb.events.inferior_call.connect(self._on_inferior_call)
+        until_now.callback(self._stops.disconnect)
+        self._stops.connect()
+        until_now.callback(self._suspend, False)
+        until_now.callback(self._delete_breakpoints)
 
     def __exit__(self, *exception) -> None:
         self._put_back.__exit__(*exception)

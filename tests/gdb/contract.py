@@ -1,6 +1,6 @@
 """Runs one check of the contract suite inside GDB: gdb -batch -x contract.py PROGRAM.
 
-FLAMB_LIBRARY is the library whose commands are the checks, FLAMB_CHECK the name of one, FLAMB_PYTHON where flamb_gdb is.
+FLAMB_LIBRARY is the library that has the checks, FLAMB_CHECK the name of one, FLAMB_PYTHON where flamb_gdb is.
 """
 
 import ctypes
@@ -19,8 +19,7 @@ from flamb_gdb.settings import DURING_A_COMMAND  # noqa: E402
 
 def state() -> str:
     """All that a user could see changed."""
-    lines = [gdb.execute("info breakpoints", to_string=True)]
-    lines += [gdb.execute(f"show {name}", to_string=True) for name in DURING_A_COMMAND]
+    lines = [gdb.execute("info breakpoints", to_string=True), *settings()]
     if gdb.selected_thread() is not None:
         frame = gdb.selected_frame()
         lines.append(f"thread {gdb.selected_thread().num} frame {frame.level()} {frame.name()}")
@@ -37,31 +36,31 @@ STATE = ctypes.CFUNCTYPE(ctypes.c_char_p)
 
 def check(name: str) -> list:
     library = c_api.load()
-    own = ctypes.PyDLL(os.environ[c_api.LIBRARY_VARIABLE])
+    contract = ctypes.PyDLL(os.environ[c_api.LIBRARY_VARIABLE])
+    contract.flamb_contract_arguments.restype = ctypes.c_char_p
+    contract.flamb_contract_run.restype = ctypes.c_char_p
+    contract.flamb_contract_run.argtypes = [ctypes.c_void_p, ctypes.c_char_p, BREAK_AT, STATE]
+    arguments = contract.flamb_contract_arguments(name.encode())
+    if arguments is None:
+        return [f"there is no check named {name}"]
+    gdb.execute("set args " + arguments.decode())
+    before = settings()
     kept = []
 
     def describe() -> bytes:
         kept[:] = [state().encode()]
         return kept[0]
 
-    host = (BREAK_AT(lambda function: gdb.execute("break " + function.decode(), to_string=True)), STATE(describe))
-    own.flamb_contract_host(*host)
-    own.flamb_contract_arguments.restype = ctypes.c_char_p
-    arguments = own.flamb_contract_arguments(name.encode())
-    if arguments is None:
-        return [f"there is no check named {name}"]
-    gdb.execute("set args " + arguments.decode())
-    before = settings()
-    failures = []
+    break_at = BREAK_AT(lambda function: gdb.execute("break " + function.decode(), to_string=True) and None)
     with Debugger(library) as debugger:
-        if not library.flamb_run(debugger.handle, name.encode()):
-            failures.append(c_api.decode(library.flamb_error(debugger.handle)))
+        failures = contract.flamb_contract_run(debugger.handle, name.encode(), break_at, STATE(describe)).decode()
+    failed_checks = [failures] if failures else []
     if settings() != before:
-        failures.append(f"settings: expected {before}, got {settings()}")
-    left = gdb.execute("maint info breakpoints", to_string=True)
-    if "breakpoint     keep" in "".join(line for line in left.splitlines(True) if line.startswith("-") and "*0x" in line):
-        failures.append(f"breakpoints were left:\n{left}")
-    return failures
+        failed_checks.append(f"settings: expected {before}, got {settings()}")
+    left = [each.location for each in gdb.breakpoints() if each.number < 0]
+    if left:
+        failed_checks.append(f"breakpoints were left: {left}")
+    return failed_checks
 
 
 try:
