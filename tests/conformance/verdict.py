@@ -97,7 +97,7 @@ def check_report(step, report, facts):
     complaints = []
     low = report.lower()
     reasons = step.values("incomplete", facts)
-    if not reasons and "incomplete" in low:
+    if not reasons and "incomplete:" in low:
         complaints.append("the report calls it incomplete")
     for reason in reasons:
         if "incomplete" not in low or reason.lower() not in low:
@@ -111,10 +111,11 @@ def check_printed(step, report, printed, dialect, facts):
     """apply must show the value that the debugger's own command shows, or fail with its words."""
     complaints = []
     for expression in step.values("prints-as", facts):
-        if match := dialect.value.search(printed):
+        match = dialect.value.search(printed)
+        if match and match[1] != "void":
             if match[1] not in report:
                 complaints.append(f"the debugger prints {expression} as {match[1]}, flamb printed: {report}")
-        elif dialect.value.search(report):
+        elif not match and dialect.value.search(report):
             complaints.append(f"the debugger prints no value for {expression}, flamb printed: {report}")
     return complaints
 

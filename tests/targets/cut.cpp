@@ -36,6 +36,7 @@
 //   work(int);call_abort(int);abort 1
 // incomplete: SIGABRT
 //
+// both: kill
 // args: crash
 // flamb: capture work
 // expect: invocation 1
