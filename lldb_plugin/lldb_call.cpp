@@ -95,7 +95,7 @@ Result<CallOutcome> LldbDebugger::call(const std::string& expression, const Call
   if (!trap) return tl::unexpected<Error>(trap.error());
 
   breakpoints_.forget_requests();
-  StopReader reader(target_, breakpoints_);
+  StopReader reader(target_, breakpoints_, is_local());
   const auto at_trap = set_breakpoint((*trap)->where(), [&](ThreadId thread) {
     const auto sp = read_register(thread, Register::rsp);
     Address code = 0;

@@ -77,11 +77,11 @@ bool LldbDebugger::has_process() {
          state != lldb::eStateExited && state != lldb::eStateDetached;
 }
 
-bool LldbDebugger::is_local(lldb::SBProcess& process) {
+bool LldbDebugger::is_local() {
   // A server on this machine may serve a process elsewhere: what /proc says decides.
   struct stat running {};
   struct stat program {};
-  const std::string link = fmt::format("/proc/{}/exe", process.GetProcessID());
+  const std::string link = fmt::format("/proc/{}/exe", process().GetProcessID());
   return stat(link.c_str(), &running) == 0 && stat(path_of(target_.GetExecutable()).c_str(), &program) == 0 &&
          running.st_dev == program.st_dev && running.st_ino == program.st_ino;
 }
@@ -102,7 +102,7 @@ Result<TargetInfo> LldbDebugger::target() {
   }
   info.state = is_core_file(current) ? TargetState::core_file : TargetState::stopped;
   info.pid = static_cast<std::int64_t>(current.GetProcessID());
-  info.is_local = info.state == TargetState::stopped && is_local(current);
+  info.is_local = info.state == TargetState::stopped && is_local();
   return info;
 }
 

@@ -51,7 +51,7 @@ class LldbDebugger : public Debugger {
   Result<lldb::SBThread> stopped_thread(ThreadId thread);
   Result<void> need_process();
   bool has_process();
-  bool is_local(lldb::SBProcess& process);
+  bool is_local();
   Result<void> run_once();
   Result<CallOutcome> finish_call(ThreadId caller, StopReader& reader);
   void watch_modules();

@@ -38,7 +38,7 @@ Result<void> LldbDebugger::run_once() {
 Result<Stop> LldbDebugger::resume() {
   if (auto ready = need_process(); !ready) return tl::unexpected<Error>(ready.error());
   has_moved_ = true;
-  StopReader reader(target_, breakpoints_);
+  StopReader reader(target_, breakpoints_, is_local());
   breakpoints_.forget_requests();
   for (;;) {
     if (auto ran = run_once(); !ran) return tl::unexpected<Error>(ran.error());

@@ -3,6 +3,9 @@
 #include <signal.h>
 
 #include <array>
+#include <cstdlib>
+#include <fstream>
+#include <string>
 
 namespace flamb {
 
@@ -25,6 +28,16 @@ std::string signal_name(lldb::SBProcess& process, int signal) {
   return name ? name : fmt::format("signal {}", signal);
 }
 
+// The signals that the process handles or ignores, the lowest bit being signal 1.
+std::uint64_t survived_signals(lldb::pid_t process) {
+  std::ifstream status(fmt::format("/proc/{}/status", process));
+  std::uint64_t signals = 0;
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("SigCgt:") || line.starts_with("SigIgn:")) signals |= std::strtoull(line.c_str() + 7, nullptr, 16);
+  }
+  return signals;
+}
+
 }  // namespace
 
 std::string stop_description(lldb::SBThread& thread) {
@@ -33,22 +46,24 @@ std::string stop_description(lldb::SBThread& thread) {
   return text.data();
 }
 
-StopReader::StopReader(lldb::SBTarget target, Breakpoints& ours) : target_(std::move(target)), ours_(ours) {
+StopReader::StopReader(lldb::SBTarget target, Breakpoints& ours, bool is_local)
+    : target_(std::move(target)), ours_(ours) {
   for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
     const lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
     if (!ours_.owns(breakpoint.GetID())) hit_counts_[breakpoint.GetID()] = breakpoint.GetHitCount();
   }
   lldb::SBProcess process = target_.GetProcess();
-  note_signals(process);
+  note_signals(process, is_local);
 }
 
-void StopReader::note_signals(lldb::SBProcess& process) {
-  signals_.clear();
+void StopReader::note_signals(lldb::SBProcess& process, bool is_local) {
+  const std::uint64_t survived = is_local ? survived_signals(process.GetProcessID()) : 0;
   for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
     lldb::SBThread thread = process.GetThreadAtIndex(i);
     if (thread.GetStopReason() != lldb::eStopReasonSignal) continue;
     const int signal = static_cast<int>(thread.GetStopReasonDataAtIndex(0));
-    if (!process.GetUnixSignals().GetShouldSuppress(signal)) signals_.insert(signal);
+    const bool passes = !process.GetUnixSignals().GetShouldSuppress(signal);
+    if (passes && (survived >> (signal - 1) & 1U) == 0) deadly_signals_.insert(signal);
   }
 }
 
@@ -56,7 +71,7 @@ void StopReader::note_signals(lldb::SBProcess& process) {
 // number was about to be delivered.
 Stop StopReader::read_end(lldb::SBProcess& process) const {
   const int code = process.GetExitStatus();
-  if (!signals_.contains(code)) return Stop{Stop::Kind::exited, 0, code, fmt::format("exit status {}", code)};
+  if (!deadly_signals_.contains(code)) return Stop{Stop::Kind::exited, 0, code, fmt::format("exit status {}", code)};
   return Stop{Stop::Kind::killed, 0, code, signal_name(process, code)};
 }
 

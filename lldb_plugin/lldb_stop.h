@@ -14,15 +14,16 @@ namespace flamb {
 // Tells what a stop of the target means.
 class StopReader {
  public:
-  // To be made before the target runs: notes how often the user's breakpoints were hit so far.
-  StopReader(lldb::SBTarget target, Breakpoints& ours);
+  // To be made before the target runs: notes how often the user's breakpoints were hit so far, and the signals to come.
+  // `is_local`: /proc of this machine tells of the target.
+  StopReader(lldb::SBTarget target, Breakpoints& ours, bool is_local);
 
   // Why the target is stopped or gone. Nothing if all that happened were breakpoints of ours whose handlers let the
   // target go on. Runs handlers which LLDB has not run. What `except` stopped for is not looked at.
   std::optional<Stop> read(lldb::SBProcess& process, bool interrupted, ThreadId except = 0);
 
  private:
-  void note_signals(lldb::SBProcess& process);
+  void note_signals(lldb::SBProcess& process, bool is_local);
   Stop read_end(lldb::SBProcess& process) const;
   void read_thread(lldb::SBProcess& process, lldb::SBThread& thread, bool interrupted);
   void read_breakpoint(lldb::SBProcess& process, lldb::SBThread& thread);
@@ -32,7 +33,7 @@ class StopReader {
   lldb::SBTarget target_;
   Breakpoints& ours_;
   std::map<lldb::break_id_t, std::uint32_t> hit_counts_;
-  std::set<int> signals_;  // to be delivered when the target runs
+  std::set<int> deadly_signals_;  // to be delivered when the target runs, and not handled by it
   std::optional<Stop> found_;
 };
 

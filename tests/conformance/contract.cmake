@@ -20,3 +20,23 @@ target_include_directories(lldb_contract SYSTEM PRIVATE ${FLAMB_LLDB_INCLUDE_DIR
 target_link_libraries(lldb_contract PRIVATE flamb_contract flamb_warnings)
 target_link_options(lldb_contract PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,lazy)
 set_target_properties(lldb_contract PROPERTIES PREFIX "")
+
+# One test a check, in a process of its own; the checks and the target's arguments are read off the sources.
+find_program(FLAMB_LLDB NAMES lldb-19 lldb)
+if(FLAMB_LLDB AND NOT FLAMB_SANITIZE)
+  foreach(part run stop call)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS contract_${part}.cpp)
+    file(STRINGS contract_${part}.cpp checks REGEX "^    {\"[a-z_]+\", \"[a-z]+\", [a-z_]+},$")
+    foreach(check ${checks})
+      string(REGEX MATCH "{\"([a-z_]+)\", \"([a-z]+)\"" matched "${check}")
+      add_test(NAME contract.lldb.${CMAKE_MATCH_1}
+        COMMAND ${FLAMB_LLDB} --no-lldbinit --batch
+          -o "plugin load $<TARGET_FILE:lldb_contract>"
+          -o "settings set target.run-args ${CMAKE_MATCH_2}"
+          -o "flamb-contract ${CMAKE_MATCH_1}"
+          $<TARGET_FILE:contract_target>)
+      set_tests_properties(contract.lldb.${CMAKE_MATCH_1} PROPERTIES
+        PASS_REGULAR_EXPRESSION "contract holds" TIMEOUT 60)
+    endforeach()
+  endforeach()
+endif()
