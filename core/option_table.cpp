@@ -14,12 +14,13 @@ struct Choice {
   T value;
 };
 
-constexpr std::array return_kinds{Choice{"value", ReturnKind::value}, Choice{"flamegraph", ReturnKind::flamegraph},
-                                  Choice{"filename", ReturnKind::filename}};
-constexpr std::array measures{Choice{"calls", Measure::calls}, Choice{"instructions", Measure::instructions}};
-constexpr std::array collectors{Choice{"auto", CollectorKind::automatic},
-                                Choice{"breakpoints", CollectorKind::breakpoints},
-                                Choice{"stepping", CollectorKind::stepping}};
+constexpr auto return_kinds = std::to_array<Choice<ReturnKind>>(
+    {{"value", ReturnKind::value}, {"flamegraph", ReturnKind::flamegraph}, {"filename", ReturnKind::filename}});
+constexpr auto measures =
+    std::to_array<Choice<Measure>>({{"calls", Measure::calls}, {"instructions", Measure::instructions}});
+constexpr auto collectors = std::to_array<Choice<CollectorKind>>({{"auto", CollectorKind::automatic},
+                                                                  {"breakpoints", CollectorKind::breakpoints},
+                                                                  {"stepping", CollectorKind::stepping}});
 
 template <const auto& choices>
 std::vector<std::string> names() {

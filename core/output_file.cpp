@@ -159,7 +159,7 @@ Result<void> check_output_directory(const std::string& directory) {
 Result<std::string> write_output_file(const std::string& directory, std::string_view stem, std::string_view extension,
                                       const std::function<void(std::ostream&)>& write) {
   const Result<std::string> place = absolute(directory);
-  if (!place) return place;
+  if (!place) return tl::unexpected<Error>(place.error());
   TemporaryFile file(*place);
   std::string path = fmt::format("{}/{}.{}", *place, stem, extension);
   int error = file.error();

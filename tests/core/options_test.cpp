@@ -100,7 +100,8 @@ TEST(Options, NameACountThatIsNone) {
 }
 
 TEST(Options, SayThatTheFunctionIsMissing) {
-  for (const std::string line : {"capture", "capture --merge", "capture 3", "capture 3 4", "capture ''", "capture --"}) {
+  for (const std::string line :
+       {"capture", "capture --merge", "capture 3", "capture 3 4", "capture ''", "capture --"}) {
     EXPECT_THAT(error(line), AllOf(HasSubstr("FUNCTION is missing"), HasSubstr("flamb capture FUNCTION"))) << line;
   }
 }
