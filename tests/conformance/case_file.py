@@ -138,7 +138,12 @@ def add_directive(case, match):
     if key in HEADER_KEYS:
         case.header.setdefault(key, []).append(value)
     elif key in COMMAND_KEYS:
-        case.steps.append(Step(key, value, condition))
+        step = Step(key, value, condition)
+        last = case.steps[-1] if case.steps else None
+        if last and last.kind == key == "flamb" and last.condition and condition and not last.checks:
+            # The same step, typed otherwise in another debugger.
+            step.expectations, step.checks = last.expectations, last.checks
+        case.steps.append(step)
     elif key in EXPECTATION_KEYS:
         if not case.steps or case.steps[-1].kind != "flamb":
             raise CaseError(f"`{key}:` comes before any `flamb:`")

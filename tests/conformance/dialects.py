@@ -123,10 +123,14 @@ class Lldb:
             if line.startswith("Kind: "):
                 kind = line.removeprefix("Kind: ")
             elif re.match(r"-\d+: ", line):
-                if not kind.startswith(self.own_kinds):
+                if not kind.startswith(self.own_kinds) and not self.is_of_expression(line):
                     foreign.append(line)
                 kind = ""
         return foreign
+
+    def is_of_expression(self, line):
+        """What LLDB sets for an expression that it evaluates: for exceptions, and where a call that is cut short would return."""
+        return "'__cxa_throw'" in line or " tid: " in line
 
 
 DIALECTS = {"lldb": Lldb, "gdb": Gdb}

@@ -62,7 +62,7 @@ class RunnerTest(unittest.TestCase):
         self.assert_fails("user-breakpoint", "the user's breakpoints changed")
         self.assert_fails("setting", "the settings changed", "+ width")
         self.assert_fails("signal", "what happens at signals changed")
-        self.assert_fails("moved", "the selected place changed", "should be stopped in main")
+        self.assert_fails("moved", "the selected frame changed", "should be stopped in main")
 
     def test_wants_an_honest_report(self):
         self.assert_fails("silent", "does not name")

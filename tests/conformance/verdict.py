@@ -124,7 +124,7 @@ def breakpoint_lines(section):
     """The user's breakpoints without what running changes: hits and addresses found later."""
     kept = []
     for line in section.splitlines():
-        if "already hit" in line or "hardware watchpoints" in line or not line.strip():
+        if "already hit" in line or re.match(r"(?:Number of supported hardware|\s*(?:old|new) value: )", line) or not line.strip():
             continue
         line = re.sub(r"0x[0-9a-f]+|<PENDING>|<MULTIPLE>|, (?:hit count|resolved|locations) = \d+|, (?:un)?resolved"
                       r"| \(pending\)", "", line)
@@ -148,6 +148,12 @@ def signal_changes(before, after):
             if name not in ("SIG32", "SIG33")]
 
 
+def thread_lines(section):
+    """The threads, without what LLDB adds of the last expression."""
+    lines = (line.partition(", stop reason = ")[0] for line in section.splitlines())
+    return [line for line in lines if re.match(r"^[* ] ", line)]
+
+
 def lines_difference(what, before, after):
     if before == after:
         return []
@@ -157,7 +163,8 @@ def lines_difference(what, before, after):
 
 
 def check_text(section, breakpoints):
-    """No byte of the code may differ, but where the user's own breakpoints are."""
+    """No byte of the code may differ, but where the breakpoints are that the debugger lists: flamb's own among these
+    are a fault of their own."""
     known = {int(address, 16) for address in re.findall(r"0x[0-9a-f]+", breakpoints)}
     differing = re.findall(r"^differs at (0x[0-9a-f]+).*$", section, re.MULTILINE)
     if not section.strip():
@@ -183,10 +190,10 @@ def check_state(before, after, dialect, same_place):
     complaints += lines_difference("the settings", settings_lines(before["settings"]), settings_lines(after["settings"]))
     complaints += signal_changes(before["signals"], after["signals"])
     if same_place:
-        for probe in ("place", "threads"):
-            complaints += lines_difference(f"the selected {probe}", before[probe].splitlines(), after[probe].splitlines())
+        complaints += lines_difference("the selected frame", before["place"].splitlines(), after["place"].splitlines())
+        complaints += lines_difference("the threads", thread_lines(before["threads"]), thread_lines(after["threads"]))
     if "text" in after:
-        complaints += check_text(after["text"], after["breakpoints"]) + check_cpus(after["text"])
+        complaints += check_text(after["text"], after["breakpoints"] + after["internal-breakpoints"]) + check_cpus(after["text"])
     return complaints
 
 

@@ -24,7 +24,7 @@ FUNCTION int add(int left, int right) {
   return left + right;
 }
 
-FUNCTION double half(double n) {
+FUNCTION double halve(double n) {
   leaf(1);
   return n / 2;
 }
@@ -41,7 +41,7 @@ FUNCTION Point make_point(int x, int y) {
   return {x, y};
 }
 
-FUNCTION int* third(int n) {
+FUNCTION int* third_number(int n) {
   leaf(n);
   return &numbers[2];
 }
@@ -88,7 +88,7 @@ FUNCTION int never_returns(int n) {
 
 // Calls everything once, so that every build keeps it.
 FUNCTION int use_all(int n) {
-  sink = add(n, n) + static_cast<int>(half(n)) + is_even(n) + make_point(n, n).x + *third(n);
+  sink = add(n, n) + static_cast<int>(halve(n)) + is_even(n) + make_point(n, n).x + *third_number(n);
   nothing(n);
   greeting = describe(n);
   sink = measure_text("a,b", ',') + static_cast<int>(other_colour(Colour::red));
