@@ -368,8 +368,7 @@ class Debugger:
 
 
 def _register(name: str) -> int:
-    value = gdb.newest_frame().read_register(name)
-    return int(value.cast(gdb.lookup_type("long"))) & (2**64 - 1)
+    return int(gdb.newest_frame().read_register(name).format_string(format="x"), 16)
 
 
 def _return_addresses(limit: int) -> List[int]:
