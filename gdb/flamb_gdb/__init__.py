@@ -10,18 +10,16 @@ Options are those of the commands (`help flamb capture`), with underscores: --ma
 merge=True, a list is a list or its parts between commas. --return is `returns`. What fails raises gdb.GdbError.
 """
 
-import re
 from typing import Iterable, List, Optional, Union
 
 import gdb
 
 from .session import Made, run
+from .values import IN_HISTORY
 
 __all__ = ["apply", "capture"]
 
 Option = Union[None, bool, int, float, str, Iterable[str]]
-
-_IN_HISTORY = re.compile(r"\$(\d+) = ")
 
 
 def capture(
@@ -39,7 +37,7 @@ def capture(
     them), with returns="flamegraph" of the graphs themselves.
     """
     words = _options(output_format=output_format, output_directory=output_directory, returns=returns, **options)
-    made = run(" ".join(["capture", *words, _quoted(function), str(count)]), show_location=False)
+    made = run(" ".join(["capture", *words, _quoted(function), str(count)]), quiet=True)
     return _chosen(made, returns)
 
 
@@ -50,7 +48,7 @@ def apply(expression: str, *, returns: str = "value", **options: Option):
     returns="flamegraph" the graph itself; a list of them if there are several formats.
     """
     words = _options(returns=returns, **options)
-    chosen = _chosen(run(" ".join(["apply", *words, "--", expression]), show_location=False), returns)
+    chosen = _chosen(run(" ".join(["apply", *words, "--", expression]), quiet=True), returns)
     if len(chosen) > 1:
         return chosen
     return chosen[0] if chosen else None
@@ -64,7 +62,7 @@ def _chosen(made: Made, returns: str) -> list:
 
 def _value(text: str) -> Union["gdb.Value", str, None]:
     """The value that GDB printed, out of its history; None for void."""
-    printed = _IN_HISTORY.match(text)
+    printed = IN_HISTORY.match(text)
     if printed:
         return gdb.history(int(printed.group(1)))
     return text or None

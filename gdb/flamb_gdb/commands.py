@@ -22,7 +22,7 @@ class _Command(gdb.Command):
     def invoke(self, argument: str, from_tty: bool) -> None:
         del from_tty
         self.dont_repeat()
-        run(self._line(argument), show_location=True)
+        run(self._line(argument))
 
     def complete(self, text: str, word: Optional[str]) -> Union[List[str], int]:
         if word is None:

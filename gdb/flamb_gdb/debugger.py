@@ -4,32 +4,21 @@ import contextlib
 import ctypes
 import os
 import re
+import signal
 from typing import Callable, Dict, List, Optional
 
 import gdb
 
 from . import modules
 from .c_api import ABI_VERSION, CALLBACKS, DONE, FAILED, Callbacks, Fault, Kind, Library, State, decode, encode
+from .errors import Refusal
 from .settings import Interrupts, Settings
 from .stops import Stop, StopListener, thread_id
+from .values import ReturnValues, call_refusal, printed_value, was_cut_short, was_unwound
 
 # In the processor's own numbering, as in core/debugger.h.
 REGISTERS = "rax rcx rdx rbx rsp rbp rsi rdi r8 r9 r10 r11 r12 r13 r14 r15 rip eflags".split()
-VALUE_IN_HISTORY = re.compile(r"^\$\d+ = ", re.MULTILINE)
-CALL_CUT_SHORT = "in a function called from GDB"
-NO_TEMPORARY = (
-    "GDB cannot make a temporary object (a std::string, say) for a call: pass a variable of the program, or call a "
-    "function that takes plain values such as const char *"
-)
-
-
-class Refusal(Exception):
-    """An error for the user: whose fault, what happened, what to do next."""
-
-    def __init__(self, fault: int, message: str, next_action: str = ""):
-        super().__init__(message)
-        self.fault = fault
-        self.next_action = next_action
+NOTES = ("flamb: ", "warning: ")  # how what is no result begins
 
 
 class _Breakpoint(gdb.Breakpoint):
@@ -46,31 +35,19 @@ class _Breakpoint(gdb.Breakpoint):
         return self._hit(self._session, self._number, gdb.selected_thread().ptid[1])
 
 
-class _Finish(gdb.FinishBreakpoint):
-    """Notes the value of a function that returns."""
-
-    def __init__(self, frame: "gdb.Frame", is_void: bool):
-        super().__init__(frame, internal=True)
-        self.silent = True
-        self.is_void = is_void
-        self.returned = False
-
-    def stop(self) -> bool:
-        self.returned = True
-        return False
-
-
 class Debugger:
     """One command's session with the library: a context in which GDB is set up for it (with `runs`), and put back.
+    With `quiet` the results are not printed, only what there is to say of them.
 
     `has_run`: the target was started, resumed or made to call something. `has_moved`: it is, or may be, elsewhere than before.
     """
 
     _open: Optional["Debugger"] = None
 
-    def __init__(self, library: Library, runs: bool = True):
+    def __init__(self, library: Library, runs: bool = True, quiet: bool = False):
         self.library = library
         self._runs = runs
+        self._quiet = quiet
         self.handle: Optional[int] = None
         self.has_run = False
         self.has_moved = False
@@ -78,7 +55,7 @@ class Debugger:
         self._stops = StopListener()
         self._interrupts = Interrupts(self._note_interrupt)
         self._breakpoints: Dict[int, _Breakpoint] = {}
-        self._finishes: Dict[int, List[_Finish]] = {}
+        self._values = ReturnValues()
         self._suspended: List[gdb.Breakpoint] = []
         self._put_back = contextlib.ExitStack()
         self._captures_output = False
@@ -112,6 +89,7 @@ class Debugger:
         until_now.callback(self._stops.disconnect)
         self._stops.connect()
         until_now.callback(self._suspend, False)
+        until_now.callback(self._values.forget)
         until_now.callback(self._delete_breakpoints)
 
     def __exit__(self, *exception) -> None:
@@ -122,12 +100,10 @@ class Debugger:
         Debugger._open = None
 
     def _delete_breakpoints(self) -> None:
-        finishes = [each for of_thread in self._finishes.values() for each in of_thread]
-        for breakpoint in [*self._breakpoints.values(), *finishes]:
+        for breakpoint in self._breakpoints.values():
             if breakpoint.is_valid():
                 breakpoint.delete()
         self._breakpoints.clear()
-        self._finishes.clear()
 
     # The table.
 
@@ -343,24 +319,21 @@ class Debugger:
         # A stop in mid-call would lose the value.
         self._settings.set("stop-on-solib-events", "0")
         try:
-            output = self._execute(f"call {decode(expression)}")
+            self._reply_text(printed_value(self._execute(f"call {decode(expression)}")))
         except gdb.error as error:
-            self._call_failed(str(error))
-            return
+            self._reply_stop(self._stop_in_call(error))
         finally:
             self._settings.set("stop-on-solib-events", "1")
-        value = VALUE_IN_HISTORY.search(output)
-        self._reply_text(output[value.start() :].rstrip("\n") if value else "")
 
-    def _call_failed(self, message: str) -> None:
+    def _stop_in_call(self, error: "gdb.error") -> Stop:
+        """Where a call ended that did not return; raises what is to be said if there was none."""
         stop = self._stops.last()
-        if stop is not None and CALL_CUT_SHORT in message:
-            self.has_moved = True
-            self._reply_stop(stop)
-            return
-        fault = Fault.TARGET if CALL_CUT_SHORT in message else Fault.USER
-        needs_hint = "to any overloaded instance" in message or "not located in memory" in message
-        raise Refusal(fault, message, NO_TEMPORARY if needs_hint else "")
+        if stop is not None and was_unwound(error):
+            return stop._replace(kind=Kind.SIGNAL, code=signal.SIGABRT, description="an uncaught exception")
+        if stop is None or not was_cut_short(error):
+            raise call_refusal(error) from error
+        self.has_moved = True
+        return stop
 
     def _on_inferior_call(self, event: "gdb.Event") -> None:
         if isinstance(event, gdb.InferiorCallPreEvent):
@@ -369,38 +342,10 @@ class Debugger:
             self.library.flamb_calling(self.handle, lwp or tid, event.address)
 
     def _cb_expect_return_value(self, thread: int) -> None:
-        frame = gdb.newest_frame()
-        symbol = frame.function()
-        if symbol is None:
-            raise Refusal(
-                Fault.USER,
-                f"GDB does not know what {frame.name() or 'this function'} returns: it has no debug information",
-                "compile it with -g",
-            )
-        returns = symbol.type.target().strip_typedefs()
-        try:
-            finish = _Finish(frame, returns.code == gdb.TYPE_CODE_VOID)
-        except (gdb.error, ValueError) as error:
-            raise Refusal(Fault.TARGET, f"the value of {frame.name()} cannot be waited for: {error}") from error
-        self._finishes.setdefault(thread, []).append(finish)
+        self._values.expect(thread)
 
     def _cb_return_value(self, thread: int, _function: int) -> None:
-        returned = [each for each in self._finishes.get(thread, []) if each.returned]
-        if not returned:
-            raise Refusal(Fault.TARGET, "GDB did not see the function return")
-        last = returned[-1]
-        value = None if last.is_void else last.return_value
-        for each in returned:
-            self._finishes[thread].remove(each)
-            if each.is_valid():
-                each.delete()
-        if last.is_void:
-            self._reply_text("")
-        elif value is None:
-            raise Refusal(Fault.TARGET, "GDB cannot tell the value that the function returned")
-        else:
-            number = gdb.add_history(value)
-            self._reply_text(f"${number} = " + gdb.execute(f"output ${number}", to_string=True))
+        self._reply_text(self._values.take(thread))
 
     # The user.
 
@@ -409,6 +354,8 @@ class Debugger:
 
     def _cb_print(self, text: bytes) -> None:
         shown = text.decode("utf-8", "replace")
+        if self._quiet and not shown.startswith(NOTES):
+            return
         if self._captures_output:
             self._held_back.append(shown)
         else:
@@ -421,8 +368,7 @@ class Debugger:
 
 
 def _register(name: str) -> int:
-    value = gdb.newest_frame().read_register(name)
-    return int(value.cast(gdb.lookup_type("long"))) & (2**64 - 1)
+    return int(gdb.newest_frame().read_register(name).format_string(format="x"), 16)
 
 
 def _return_addresses(limit: int) -> List[int]:

@@ -16,23 +16,23 @@ class Made(NamedTuple):
     data: List[str]
 
 
-def run(line: str, show_location: bool) -> Made:
+def run(line: str, quiet: bool = False) -> Made:
     """Runs what follows `flamb` on the command line. gdb.GdbError: it failed, and why.
 
     The program stays where the command has left it; the frame that was selected stays so if the program has not run.
-    With `show_location` the user sees where it is now, as after `finish`.
+    The user sees the results, and where the program is now, as after `finish`; with `quiet` neither.
     """
     library = load()
     thread = gdb.selected_thread()
     frame = gdb.selected_frame() if thread is not None else None
-    with Debugger(library) as debugger:
+    with Debugger(library, quiet=quiet) as debugger:
         worked = library.flamb_run(debugger.handle, encode(line))
         error = decode(library.flamb_error(debugger.handle))
         made = Made(*([decode(text) for text in library.results(debugger.handle, kind)] for kind in _RESULTS))
     if not debugger.has_run:
         if frame is not None and frame.is_valid():
             frame.select()
-    elif show_location and debugger.has_moved:
+    elif debugger.has_moved and not quiet:
         _show_location(thread)
     if not worked:
         raise gdb.GdbError(error)

@@ -118,7 +118,7 @@ class StopListener:
         number = gdb.convenience_variable("_exitsignal")
         code = int(number) if number is not None else 0
         name = signal.Signals(code).name if code in signal.valid_signals() and code else "a signal"
-        return Stop(Kind.KILLED, 0, code, f"killed by {name}")
+        return Stop(Kind.KILLED, 0, code, name)
 
     def _kind(self, event: "gdb.Event"):
         if any(hit.number == self._exec_number for hit in self._hits):

@@ -25,7 +25,7 @@ FLAMB_EXPORT const char* flamb_contract_arguments(const char* name) {
 FLAMB_EXPORT const char* flamb_contract_run(flamb_session* session, const char* name, BreakAt break_at, State state) {
   try {
     flamb::contract::Host host{session->debugger, [&](const std::string& function) { break_at(function.c_str()); },
-                               [&] { return std::string(state()); }, false};
+                               [&] { return std::string(state()); }};
     session->error = flamb::contract::run(host, name);
   } catch (const std::exception& exception) {
     session->error = exception.what();
