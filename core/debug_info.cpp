@@ -1,25 +1,13 @@
 #include "debug_info.h"
 
-#include <dwarf.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <set>
 
-#include "demangle.h"
+#include "dwarf_die.h"
 
 namespace flamb {
 namespace {
-
-// Calls visit(child) for each child of a DIE.
-template <class Visit>
-void for_each_child(Dwarf_Die& parent, Visit visit) {
-  Dwarf_Die child;
-  if (dwarf_child(&parent, &child) != 0) return;
-  do {
-    visit(child);
-  } while (dwarf_siblingof(&child, &child) == 0);
-}
 
 // Calls visit(start, end) for each range of addresses of a DIE that is not empty.
 template <class Visit>
@@ -32,23 +20,6 @@ void for_each_range(Dwarf_Die& die, Dwarf_Addr bias, Visit visit) {
     // A linker that drops a function leaves its ranges at 0.
     if (start != 0 && start < end) visit(start + bias, end + bias);
   }
-}
-
-std::string text_attribute(Dwarf_Die& die, unsigned name) {
-  Dwarf_Attribute attribute;
-  const char* text = dwarf_formstring(dwarf_attr_integrate(&die, name, &attribute));
-  return text != nullptr ? text : "";
-}
-
-std::string linkage_name(Dwarf_Die& die) {
-  std::string name = text_attribute(die, DW_AT_linkage_name);
-  return !name.empty() ? name : text_attribute(die, DW_AT_MIPS_linkage_name);
-}
-
-// What the attribute of the DIE refers to.
-bool follow(Dwarf_Die& die, unsigned name, Dwarf_Die& target) {
-  Dwarf_Attribute attribute;
-  return dwarf_formref_die(dwarf_attr(&die, name, &attribute), &target) != nullptr;
 }
 
 // The path that an attribute (DW_AT_decl_file, DW_AT_call_file) stands for; empty if it is not known. Not
@@ -88,27 +59,15 @@ std::string place_of_call(Dwarf_Die& inlined) {
   return fmt::format("{}:{}", file.empty() ? "?" : file, line);
 }
 
-bool is_scope(int tag) {
-  switch (tag) {
-    case DW_TAG_namespace:
-    case DW_TAG_module:
-    case DW_TAG_class_type:
-    case DW_TAG_structure_type:
-    case DW_TAG_union_type:
-    case DW_TAG_enumeration_type:  // Rust
-    case DW_TAG_subprogram:
-    case DW_TAG_lexical_block: return true;
-    default: return false;
-  }
-}
-
 bool is_code_scope(int tag) {
   return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
 
 }  // namespace
 
-DebugInfo::DebugInfo(const ElfImage& image) : module_name_(std::filesystem::path(image.path()).filename()) {
+DebugInfo::DebugInfo(const ElfImage& image)
+    : module_name_(std::filesystem::path(image.path()).filename()),
+      names_([this](Dwarf_Die& die) { read_unit_of(die); }) {
   dwarf_ = dwfl_module_getdwarf(image.module(), &bias_);
   if (dwarf_ != nullptr) list_units();
 }
@@ -150,7 +109,7 @@ void DebugInfo::read_scope(Unit& unit, Dwarf_Die& scope) {
   for_each_child(scope, [&](Dwarf_Die& child) {
     const int tag = dwarf_tag(&child);
     if (!is_scope(tag)) return;
-    parents_.emplace(child.addr, scope);
+    names_.remember(child, scope);
     if (tag == DW_TAG_subprogram) {
       for_each_range(child, bias_, [&](std::uint64_t start, std::uint64_t end) {
         unit.subprograms.push_back({start, end, child});
@@ -203,34 +162,9 @@ const Frame& DebugInfo::callee(Dwarf_Die& inlined) {
   const auto [known, is_new] = callees_.try_emplace(function.addr);
   if (is_new) {
     const Declaration declaration = declaration_of(function);
-    known->second = {name_of(function), module_name_, declaration.file, declaration.line, true};
+    known->second = {names_.of(function), module_name_, declaration.file, declaration.line, true};
   }
   return known->second;
-}
-
-std::string DebugInfo::name_of(Dwarf_Die& function) {
-  const std::string linkage = linkage_name(function);
-  return !linkage.empty() ? demangle(linkage) : qualified_name(function);
-}
-
-// Functions that cannot be linked to have no linkage name: theirs is made of the scopes they are in.
-std::string DebugInfo::qualified_name(Dwarf_Die& function) {
-  Dwarf_Die declared = function;
-  while (follow(declared, DW_AT_abstract_origin, declared) || follow(declared, DW_AT_specification, declared)) {
-  }
-  read_unit_of(declared);
-  std::string name = text_attribute(declared, DW_AT_name);
-  if (name.empty()) name = "(unnamed)";
-  for (auto parent = parents_.find(declared.addr); parent != parents_.end();
-       parent = parents_.find(parent->second.addr)) {
-    Dwarf_Die& scope = parent->second;
-    const int tag = dwarf_tag(&scope);
-    if (!is_scope(tag) || tag == DW_TAG_lexical_block) continue;
-    std::string scope_name = text_attribute(scope, DW_AT_name);
-    if (scope_name.empty()) scope_name = tag == DW_TAG_namespace ? "(anonymous namespace)" : "{unnamed type}";
-    name.insert(0, scope_name + "::");
-  }
-  return name;
 }
 
 void DebugInfo::read_unit_of(Dwarf_Die& die) {
@@ -261,7 +195,7 @@ void DebugInfo::search(Dwarf_Die& scope, Dwarf_Die* caller, InlinedSearch& state
     if (state.places.size() >= state.limit) return;
     const int tag = dwarf_tag(&child);
     if (tag == DW_TAG_inlined_subroutine && caller != nullptr && is_wanted(child, state)) {
-      state.places.insert(place_of_call(child) + " (in " + name_of(*caller) + ")");
+      state.places.insert(place_of_call(child) + " (in " + names_.of(*caller) + ")");
     }
     const bool is_function = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
     if (is_scope(tag) || is_code_scope(tag) || is_function) search(child, is_function ? &child : caller, state);
@@ -275,7 +209,7 @@ bool DebugInfo::is_wanted(Dwarf_Die& inlined, InlinedSearch& state) {
   if (is_new) {
     // The whole name is costly to make; DW_AT_name is that of the last component, with its template arguments.
     const std::string short_name = text_attribute(function, DW_AT_name);
-    if (short_name.starts_with(state.name)) known->second = state.accept(name_of(function));
+    if (short_name.starts_with(state.name)) known->second = state.accept(names_.of(function));
   }
   return known->second;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "call_tree.h"
+#include "debug_names.h"
 #include "elf_image.h"
 
 namespace flamb {
@@ -32,6 +33,8 @@ class DebugInfo {
   };
 
   explicit DebugInfo(const ElfImage& image);
+  DebugInfo(const DebugInfo&) = delete;
+  DebugInfo& operator=(const DebugInfo&) = delete;
 
   // Where the function that holds the address is declared.
   Declaration declaration(std::uint64_t address);
@@ -68,8 +71,6 @@ class DebugInfo {
   Dwarf_Die* subprogram_at(std::uint64_t address);
   void collect_inlined(Dwarf_Die& scope, std::uint32_t depth, std::vector<InlinedCode>& found);
   const Frame& callee(Dwarf_Die& inlined);
-  std::string name_of(Dwarf_Die& function);
-  std::string qualified_name(Dwarf_Die& function);
   void read_unit_of(Dwarf_Die& die);
 
   struct InlinedSearch;
@@ -77,12 +78,12 @@ class DebugInfo {
   bool is_wanted(Dwarf_Die& inlined, InlinedSearch& state);
 
   std::string module_name_;
+  DebugNames names_;
   Dwarf* dwarf_ = nullptr;
   Dwarf_Addr bias_ = 0;
   std::vector<Unit> units_;
   std::vector<UnitRange> unit_ranges_;                        // by start
   std::unordered_map<const void*, std::size_t> unit_of_die_;  // by the DIE of the unit itself
-  std::unordered_map<const void*, Dwarf_Die> parents_;        // of scopes and functions, in units that were read
   std::unordered_map<const void*, Frame> callees_;            // by DIE of the abstract function
 };
 

@@ -32,12 +32,24 @@ TEST_F(ProgramInlining, IsNamedAndNested) {
     SCOPED_TRACE(file);
     debugger_.mapped.clear();
     load({fixture(file)});
-    // Producers leave the linkage name out for functions that are local to a file.
-    const std::string local = file.find("clang") != std::string::npos ? "file_local(int) at 1" : "file_local at 1";
     EXPECT_THAT(inlined_into("enclosing"),
                 testing::ElementsAre("deep::Counter<int>::innermost(int) at 1", "deep::Counter<int>::middle(int) at 0",
-                                     local, "only_inlined(int) at 0"));
+                                     "file_local(int) at 1", "only_inlined(int) at 0"));
     EXPECT_THAT(inlined_into("complain"), testing::IsEmpty());
+  }
+}
+
+// GCC gives functions that are local to a file no linkage name; they are to look as if they had one.
+TEST_F(ProgramInlining, IsNamedAsASymbolWouldBe) {
+  for (const std::string file : {"inlining_dwarf5", "inlining_dwarf4", "inlining_split"}) {
+    SCOPED_TRACE(file);
+    debugger_.mapped.clear();
+    load({fixture(file)});
+    EXPECT_THAT(inlined_into("enclosing_local"),
+                testing::ElementsAre(
+                    "(anonymous namespace)::hidden((anonymous namespace)::Point const&, char const*, unsigned long, "
+                    "(anonymous namespace)::Point* const*, ...) at 0",
+                    "enclosing_local(int)::{lambda(int)#1}::operator()(int) const at 0"));
   }
 }
 
