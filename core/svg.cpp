@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -71,7 +72,7 @@ std::string hex(const Colour& colour) {
     const double k = static_cast<double>(static_cast<int>(offset + colour.hue / 30) % 12) +
                      (colour.hue / 30 - static_cast<int>(colour.hue / 30));
     const double a = colour.saturation * std::min(colour.lightness, 1 - colour.lightness);
-    return static_cast<int>(255 * (colour.lightness - a * std::max(-1.0, std::min({k - 3, 9 - k, 1.0}))) + 0.5);
+    return std::lround(255 * (colour.lightness - a * std::max(-1.0, std::min({k - 3, 9 - k, 1.0}))));
   };
   return fmt::format("#{:02x}{:02x}{:02x}", channel(0), channel(8), channel(4));
 }
