@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <unordered_set>
 
@@ -44,11 +45,14 @@ class BreakpointCollector final : public Collector {
   void watch_loop(const Transfer& transfer, Address start);
   Verdict at_site(Invocation& invocation, const Transfer& transfer);
   Verdict record(Invocation& invocation, const Callee& callee);
+  Result<std::optional<Address>> caller_slot(Invocation& invocation, Address slot, Address return_address);
+  std::optional<Address> innermost_border(const ShadowStack& stack) const;
 
   Invocations& invocations_;
   std::unordered_set<Address> triggers_;
   std::unordered_set<Address> reached_;  // entries and call sites that have a breakpoint
   std::unordered_set<Address> explored_;
+  std::unordered_set<FrameId> border_frames_;
   std::unordered_set<ThreadId> looping_;  // about to come by the entry of the function they are in
   bool has_watched_callbacks_ = false;
 };
@@ -56,6 +60,10 @@ class BreakpointCollector final : public Collector {
 void BreakpointCollector::reach(Address entry) {
   if (triggers_.contains(entry) || !reached_.insert(entry).second) return;
   const Callee callee = callee_at(invocations_.program, entry);
+  if (callee.resolver != nullptr) {
+    explore(callee.resolver->start);  // it takes the addresses of the functions it chooses from
+    return;
+  }
   if (callee.function == nullptr) {
     watch_border(entry, callee.frame);
     return;
@@ -72,6 +80,7 @@ void BreakpointCollector::reach(Address entry) {
 
 // A function out of scope is a leaf: only calls from code in scope (or from an apply's expression) count.
 void BreakpointCollector::watch_border(Address entry, FrameId frame) {
+  border_frames_.insert(frame);
   invocations_.watch(entry, [this, frame](ThreadId thread) {
     Invocation* invocation = invocations_.open_on(thread);
     if (invocation == nullptr) return Verdict::go_on;
@@ -80,7 +89,7 @@ void BreakpointCollector::watch_border(Address entry, FrameId frame) {
     const auto caller = read_word(invocations_.debugger, *slot);
     if (!caller) return invocations_.fail(caller.error());
     const bool is_internal = invocations_.program.module_at(*caller) && !invocations_.program.in_scope_at(*caller);
-    return is_internal ? Verdict::go_on : record(*invocation, {nullptr, frame});
+    return is_internal ? Verdict::go_on : record(*invocation, {nullptr, frame, nullptr});
   });
 }
 
@@ -140,10 +149,15 @@ Verdict BreakpointCollector::at_site(Invocation& invocation, const Transfer& tra
   const auto destination = invocations_.code.destination(transfer, invocation.thread);
   if (!destination) return Verdict::go_on;  // a wild pointer: the target will fault by itself
   const Callee callee = callee_at(invocations_.program, *destination);
+  if (callee.resolver != nullptr) {
+    explore(callee.resolver->start);
+    return Verdict::go_on;
+  }
   if (callee.function != nullptr) {
     reach(callee.function->start);
     return Verdict::go_on;
   }
+  border_frames_.insert(callee.frame);
   const auto stack = invocations_.debugger.read_register(invocation.thread, Register::rsp);
   if (!stack) return invocations_.fail(stack.error());
   const bool is_call = transfer.kind == Transfer::Kind::call;
@@ -174,15 +188,40 @@ Verdict BreakpointCollector::record(Invocation& invocation, const Callee& callee
 
   const auto return_address = read_word(debugger, *slot);
   if (!return_address) return invocations_.fail(return_address.error());
-  const auto frame_pointer = debugger.read_register(invocation.thread, Register::rbp);
-  if (!frame_pointer) return invocations_.fail(frame_pointer.error());
-  const Address caller_stack = *slot + sizeof(Address);
-  const auto caller_slot = invocations_.program.frame_slot(*return_address, caller_stack, *frame_pointer);
+  const bool is_left =
+      *slot > invocation.slot || (*slot == invocation.slot && *return_address != invocation.return_address);
+  if (invocation.entry != 0 && is_left) return invocations_.on_left(invocation);
 
-  invocation.stack.enter({.slot = *slot, .return_address = *return_address, .frame = callee.frame}, caller_slot);
+  const auto caller = caller_slot(invocation, *slot, *return_address);
+  if (!caller) return invocations_.fail(caller.error());
+  invocation.stack.enter({.slot = *slot, .return_address = *return_address, .frame = callee.frame}, *caller);
   invocation.stack.weigh(1);
   ++invocation.events;
   return Verdict::go_on;
+}
+
+// Where the call's caller lies on the stack, as far as that can be known.
+Result<std::optional<Address>> BreakpointCollector::caller_slot(Invocation& invocation, Address slot,
+                                                                Address return_address) {
+  if (const auto interrupted = invocations_.code.interruption(slot, return_address)) {
+    invocation.stack.settle(interrupted->stack);
+    return std::nullopt;
+  }
+  if (invocations_.program.module_at(return_address) && !invocations_.program.in_scope_at(return_address)) {
+    return innermost_border(invocation.stack);
+  }
+  const auto frame_pointer = invocations_.debugger.read_register(invocation.thread, Register::rbp);
+  if (!frame_pointer) return tl::unexpected(frame_pointer.error());
+  return invocations_.program.frame_slot(return_address, slot + sizeof(Address), *frame_pointer);
+}
+
+// Code out of scope calls back from the last function that was called there: what lies above that on the stack has
+// returned.
+std::optional<Address> BreakpointCollector::innermost_border(const ShadowStack& stack) const {
+  const auto calls = stack.calls();
+  const auto border = std::find_if(calls.rbegin(), calls.rend(),
+                                   [&](const ShadowStack::Call& call) { return border_frames_.contains(call.frame); });
+  return border != calls.rend() ? std::optional(border->slot) : std::nullopt;
 }
 
 }  // namespace

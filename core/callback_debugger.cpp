@@ -135,12 +135,11 @@ Result<Stop> CallbackDebugger::run(int32_t (*callback)()) {
 // The host knows that one of our breakpoints was hit, but not what its handler wanted.
 Result<Stop> CallbackDebugger::stop_of(Stop reported) {
   using Kind = Stop::Kind;
-  const bool at_breakpoint = reported.kind == Kind::requested || reported.kind == Kind::user;
-  if (at_breakpoint && stop_requested_) {
-    reported.kind = Kind::requested;
-  } else if (reported.kind == Kind::requested && !breakpoints_.empty() && interrupt_pending_) {
-    reported.kind = Kind::interrupted;
-    reported.description = "interrupted";
+  if (reported.kind == Kind::requested && !stop_requested_) {
+    // The breakpoint let the target go on: it stopped for something else at the same address.
+    const bool is_interrupt = !breakpoints_.empty() && interrupt_pending_;
+    reported.kind = is_interrupt ? Kind::interrupted : Kind::modules;
+    reported.description = is_interrupt ? "interrupted" : "libraries changed";
   }
   if (reported.kind == Kind::interrupted) {
     interrupt_pending_ = false;

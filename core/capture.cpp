@@ -10,6 +10,7 @@
 namespace flamb {
 namespace {
 
+constexpr std::string_view left_without_return = "it was left without a return";
 constexpr std::size_t max_callers = 10'000;
 constexpr std::size_t max_expression_code = 4096;
 
@@ -27,7 +28,9 @@ bool is_harmless(int signal) {
 }  // namespace
 
 Capture::Capture(Invocations& invocations, Collector& collector, Settings settings)
-    : invocations_(invocations), collector_(collector), settings_(std::move(settings)) {}
+    : invocations_(invocations), collector_(collector), settings_(std::move(settings)) {
+  invocations_.on_left = [this](Invocation& left) { return end(left, why_left(left.thread, left_without_return)); };
+}
 
 Result<Collection> Capture::wait() {
   const auto target = invocations_.debugger.target();
@@ -104,7 +107,7 @@ Verdict Capture::at_trigger(const Function& trigger, ThreadId thread) {
   if (!slot) return invocations_.fail(slot.error());
   if (Invocation* open = invocations_.open_on(thread)) {
     if (*slot <= open->slot) return collector_.entered(*open, trigger.start);
-    if (end(*open, "it was left without a return") == Verdict::stop) return Verdict::stop;
+    if (invocations_.on_left(*open) == Verdict::stop) return Verdict::stop;
   }
   return begun_ < settings_.count ? begin(trigger, thread, *slot) : Verdict::go_on;
 }
@@ -211,14 +214,20 @@ Verdict Capture::cut(ThreadId thread, std::string_view why, const Transfer* leav
   if (open == nullptr || open->entry == 0) return Verdict::go_on;
   const auto stack = invocations_.debugger.read_register(thread, Register::rsp);
   if (!stack) return invocations_.fail(stack.error());
-  if (*stack <= open->slot) return Verdict::go_on;
+  // A function that the trigger's caller calls has its slot where the trigger had it.
+  const bool is_left = leaving == nullptr ? *stack >= open->slot : *stack > open->slot;
+  if (!is_left) return Verdict::go_on;
 
-  const Verdict verdict = end(*open, exiting_.contains(thread) ? "its thread exited" : std::string(why));
+  const Verdict verdict = end(*open, why_left(thread, why));
   if (verdict == Verdict::go_on || leaving == nullptr) return verdict;
   const auto landing = invocations_.code.destination(*leaving, thread);
   if (!landing || !landings_.insert(*landing).second) return verdict;
   invocations_.watch(*landing, [thread](ThreadId at) { return at == thread ? Verdict::stop : Verdict::go_on; });
   return Verdict::go_on;  // and stop where longjmp lands, not inside it
+}
+
+std::string Capture::why_left(ThreadId thread, std::string_view why) const {
+  return exiting_.contains(thread) ? "its thread exited" : std::string(why);
 }
 
 // longjmp ends, some calls down, in a jump through a register with the stack pointer restored.

@@ -54,6 +54,7 @@ class Capture {
 
   void watch_cuts();
   Verdict cut(ThreadId thread, std::string_view why, const Transfer* leaving);
+  std::string why_left(ThreadId thread, std::string_view why) const;
   std::vector<Transfer> longjmp_exits();
   const Function* find_exported(std::string_view linkage_name) const;
 

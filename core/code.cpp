@@ -317,6 +317,21 @@ Result<bool> Code::is_taken(const Transfer& transfer, ThreadId thread) {
   });
 }
 
+std::optional<Interruption> Code::interruption(Address slot, Address return_address) {
+  // mov $15, %rax; syscall: what every debugger knows a signal frame by.
+  static constexpr std::array<std::uint8_t, 9> sigreturn = {0x48, 0xC7, 0xC0, 0x0F, 0x00, 0x00, 0x00, 0x0F, 0x05};
+  std::array<std::uint8_t, max_instruction_length> text;
+  if (bytes(return_address, text.data()) < sigreturn.size()) return std::nullopt;
+  if (!std::equal(sigreturn.begin(), sigreturn.end(), text.begin())) return std::nullopt;
+  // struct rt_sigframe { char* pretcode; struct ucontext uc; ... }: the registers begin 40 bytes into the context, rsp
+  // and rip being the sixteenth and the seventeenth (Linux, arch/x86/include/uapi/asm/sigcontext.h).
+  constexpr Address registers = sizeof(Address) + 40;
+  const auto stack = read_word(debugger_, slot + registers + 15 * sizeof(Address));
+  const auto pc = read_word(debugger_, slot + registers + 16 * sizeof(Address));
+  if (!stack || !pc) return std::nullopt;
+  return Interruption{*pc, *stack};
+}
+
 const Code::Page& Code::page(Address address) {
   const auto [entry, is_new] = pages_.try_emplace(address);
   if (is_new) {

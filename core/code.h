@@ -55,6 +55,11 @@ struct References {
   std::vector<Address> addresses;   // code addresses it takes by `lea` or as an immediate
 };
 
+struct Interruption {
+  Address pc = 0;     // the instruction that will run when the handler has returned
+  Address stack = 0;  // the stack pointer there
+};
+
 class Code {
  public:
   explicit Code(Debugger& debugger) : debugger_(debugger) {}
@@ -74,6 +79,10 @@ class Code {
 
   // Where the thread, stopped at the transfer, will be after it.
   Result<Address> destination(const Transfer& transfer, ThreadId thread);
+
+  // Where a thread was interrupted by a signal, if a call with that return address is one of a signal handler: then the
+  // address is that of the code that makes rt_sigreturn, and the kernel's frame lies above the slot.
+  std::optional<Interruption> interruption(Address slot, Address return_address);
 
   // Drops what was decoded: libraries came or went.
   void forget() {

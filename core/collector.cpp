@@ -32,13 +32,14 @@ Verdict Invocations::fail(Error error) {
 Callee callee_at(Program& program, Address entry) {
   if (const std::string_view import = program.imported_at(entry); !import.empty()) {
     const Function* definition = program.definition(import);
-    if (definition != nullptr && !definition->is_ifunc) return {definition, program.frame(*definition)};
-    return {nullptr, program.import_frame(import)};
+    if (definition != nullptr && definition->is_ifunc) return {nullptr, program.import_frame(import), definition};
+    if (definition != nullptr) return {definition, program.frame(*definition), nullptr};
+    return {nullptr, program.import_frame(import), nullptr};
   }
   const Function* function = program.function_at(entry);
-  if (function == nullptr) return {nullptr, program.unknown_frame(entry)};
+  if (function == nullptr) return {nullptr, program.unknown_frame(entry), nullptr};
   const bool is_own = program.in_scope(function->module) && function->start == entry && !function->is_ifunc;
-  return {is_own ? function : nullptr, program.frame(*function)};
+  return {is_own ? function : nullptr, program.frame(*function), nullptr};
 }
 
 }  // namespace flamb

@@ -60,6 +60,8 @@ class Invocations {
   std::optional<Error> failure;    // the first
   bool catches_signals = false;    // the target has signal handlers
   std::function<void()> on_event;  // after each hit of a breakpoint
+  // An invocation is over whose trigger did not return: something else runs in its caller. It is gone afterwards.
+  std::function<Verdict(Invocation&)> on_left;
 
  private:
   std::vector<BreakpointId> breakpoints_;
@@ -97,6 +99,8 @@ std::unique_ptr<Collector> make_stepping_collector(Invocations& invocations, Uni
 struct Callee {
   const Function* function = nullptr;  // in scope, and entered at its start; null for one that is only a border frame
   FrameId frame = 0;
+  const Function* resolver =
+      nullptr;  // an IFUNC in scope: which function it stands for is not known before it is bound
 };
 Callee callee_at(Program& program, Address entry);
 

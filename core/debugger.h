@@ -141,7 +141,8 @@ class Debugger {
   virtual void remove_breakpoint(BreakpointId id) = 0;
 
   // Starts the program as `run` would, with the user's arguments and settings, and stops it before its
-  // first instruction (the dynamic loader's, where there is one): Stop::Kind::requested. TargetState::not_started or exited.
+  // first instruction (the dynamic loader's, where there is one): Stop::Kind::requested. TargetState::not_started or
+  // exited.
   virtual Result<Stop> launch() = 0;
 
   // Lets all threads run until a stop. The stop of a thread which a handler let go on is not one.

@@ -1,13 +1,12 @@
 #include <algorithm>
-#include <array>
 #include <unordered_set>
 
 #include "collector.h"
 
 // Counts every instruction without stepping: between two branches the code is known, so the target runs from one
 // breakpoint to the next, each on an instruction whose outcome is not known beforehand (a conditional branch, an
-// indirect jump or call, a return). There the outcome is read off the registers and the code from there on is followed
-// by decoding it, up to the next such instruction. What lies between is counted when it is foreseen, before it has run.
+// indirect jump or call, a return). There the outcome is read off the registers, and the code from there on is followed
+// by decoding it, up to the next such instruction. What lies between is counted when the target has got there.
 //
 // Code out of scope is followed in the same way, but counts for the frame at the border.
 namespace flamb {
@@ -15,11 +14,24 @@ namespace {
 
 constexpr std::size_t slot_size = sizeof(Address);
 
-// How far one foreseen run may follow direct jumps and calls: only an endless loop has no branch for so long.
+// How far one run may follow direct jumps and calls: only an endless loop has no branch for so long.
 constexpr int max_blocks = 100'000;
 
 // The dynamic loader's lazy binding ends in a jump to the function it has found, so many bytes from its entry at most.
 constexpr std::size_t max_binding_code = 1024;
+
+struct Position {
+  Address pc = 0;
+  Address stack = 0;
+};
+
+// Where a thread is going.
+struct Run {
+  Position from;            // counted up to here
+  Transfer transfer;        // the instruction at which it stops next
+  bool is_known = false;    // false outside of any call, and where the thread cannot be followed
+  bool is_binding = false;  // in the dynamic loader, on the way to a function: not counted
+};
 
 class SteppingCollector final : public Collector {
  public:
@@ -27,57 +39,52 @@ class SteppingCollector final : public Collector {
 
   std::string_view name() const override { return "stepping"; }
   Unit unit() const override { return unit_; }
-
-  void begin(Invocation& invocation) override {
-    State& state = states_[invocation.thread];
-    state = State{};
-    if (invocations_.catches_signals && invocations_.program.address_taken().size() <= max_watched_ahead) signalled();
-    if (invocation.entry == 0) return;
-    count_call(invocation);
-    foresee(invocation, state, invocation.entry, invocation.slot);
-  }
-
+  void begin(Invocation& invocation) override;
   Verdict entered(Invocation& invocation, Address entry) override;
   void reach(Address entry) override;
   void signalled() override;
 
  private:
-  // Where a thread is going.
-  struct State {
-    Address expected = 0;     // the instruction at which it stops next; 0 outside of any call
-    Transfer transfer;        // that instruction
-    bool is_binding = false;  // in the dynamic loader, on the way to a function: not counted
-    // Where a signal handler interrupted it, outermost first: it will be expected there again.
-    struct Interrupted {
-      Address expected;
-      Transfer transfer;
-      bool is_binding;
-      Address slot;  // of the handler's call
-    };
-    std::vector<Interrupted> interrupted;
+  // A run that a signal handler has interrupted.
+  struct Interrupted {
+    Run run;
+    Address slot;  // of the handler's call
   };
-
+  struct State {
+    Run run;
+    std::vector<Interrupted> interrupted;  // outermost first
+    // A call of an IFUNC that is being bound: it begins where the stub jumps to.
+    std::optional<ShadowStack::Call> forwarded;
+  };
   // Consecutive instructions of a block with the same frames inlined at them, outer first.
   struct Segment {
     std::vector<FrameId> inlined;
     std::uint64_t instructions = 0;
   };
 
-  void foresee(Invocation& invocation, State& state, Address pc, Address stack);
-  void expect(State& state, const Transfer& transfer);
+  // Following a run.
+  template <class Visit>
+  std::optional<Transfer> walk(Position at, const Visit& visit);
+  void go(State& state, Position from);
+  void expect(Run& run, const Transfer& transfer);
+  bool passes(const Run& run, Address entry, Address slot);
+
+  // Counting it.
+  void account(Invocation& invocation, State& state, std::optional<Position> until);
+  void count(Invocation& invocation, const Block& block, std::uint64_t instructions);
+  const std::vector<Segment>& segments(const Block& block);
+  void call(Invocation& invocation, State& state, Address entry, const ShadowStack::Call& at);
+  void jump(Invocation& invocation, State& state, Address from, Position to);
+  void enter(Invocation& invocation, const Callee& callee, ShadowStack::Call at);
+
+  // At a stop.
   Verdict at_transfer(ThreadId thread, Address where);
   Verdict decide(Invocation& invocation, State& state);
-  void arrive(Invocation& invocation, State& state, Address pc, Address stack, std::optional<Address> called_from);
-  bool bind_lazily(Invocation& invocation, State& state, Address pc, Address stack);
-  bool end_interruption(State& state, Address stack);
-  Verdict interrupt(Invocation& invocation, State& state, Address where);
-  void count(Invocation& invocation, const Block& block);
-  const std::vector<Segment>& segments(const Block& block);
-  void call(Invocation& invocation, Address entry, Address slot, Address return_address);
-  void jump(Invocation& invocation, Address from, Address to, Address stack);
-  void count_call(Invocation& invocation) const {
-    if (unit_ == Unit::calls) invocation.stack.weigh(1);
-  }
+  void after_return(Invocation& invocation, State& state, Position to);
+  bool bind_lazily(Invocation& invocation, State& state, const Transfer& transfer, Position to);
+  Verdict lose_track(Invocation& invocation, State& state, Address where);
+  void interrupt(Invocation& invocation, State& state, Address slot, Address return_address);
+
   bool is_border(const ShadowStack& stack) const {
     return !stack.empty() && border_frames_.contains(stack.innermost().frame);
   }
@@ -91,49 +98,95 @@ class SteppingCollector final : public Collector {
   std::unordered_map<Address, std::vector<Segment>> segments_;  // by block
 };
 
-// Plants the breakpoint of a transfer that a thread is going to reach.
-void SteppingCollector::expect(State& state, const Transfer& transfer) {
-  state.expected = transfer.address;
-  state.transfer = transfer;
+void SteppingCollector::begin(Invocation& invocation) {
+  State& state = states_[invocation.thread];
+  state = State{};
+  if (invocations_.catches_signals && invocations_.program.address_taken().size() <= max_watched_ahead) signalled();
+  if (invocation.entry == 0) return;
+  if (unit_ == Unit::calls) invocation.stack.weigh(1);
+  go(state, {invocation.entry, invocation.slot});
+}
+
+// Visits the blocks from a position on, with the stack pointer at each one's start, up to the first transfer whose
+// outcome is not known, which it returns. Nothing if there is none, or if `visit` returns false.
+template <class Visit>
+std::optional<Transfer> SteppingCollector::walk(Position at, const Visit& visit) {
+  for (int blocks = 0; blocks < max_blocks; ++blocks) {
+    const Block& block = invocations_.code.block(at.pc);
+    if (!visit(block, at.stack)) return std::nullopt;
+    const bool is_call = block.end.kind == Transfer::Kind::call;
+    const bool is_known = block.end.is_direct && block.end.kind != Transfer::Kind::conditional &&
+                          (!is_call || block.stack_change.has_value());
+    if (!is_known) return block.end;
+    at.stack += static_cast<Address>(block.stack_change.value_or(0)) - (is_call ? slot_size : 0);
+    at.pc = block.end.target;
+  }
+  return std::nullopt;
+}
+
+// Lets the thread run from a position on: plants the breakpoint at which it will stop.
+void SteppingCollector::go(State& state, Position from) {
+  state.run = {};
+  state.run.from = from;
+  if (const auto end = walk(from, [](const Block&, Address) { return true; })) expect(state.run, *end);
+}
+
+void SteppingCollector::expect(Run& run, const Transfer& transfer) {
+  run.transfer = transfer;
+  run.is_known = true;
   if (!watched_.insert(transfer.address).second) return;
   invocations_.watch(transfer.address,
                      [this, where = transfer.address](ThreadId thread) { return at_transfer(thread, where); });
 }
 
-// Counts the code from `pc` on, up to the next transfer whose outcome is not known.
-void SteppingCollector::foresee(Invocation& invocation, State& state, Address pc, Address stack) {
-  for (int blocks = 0; blocks < max_blocks; ++blocks) {
-    const Block& block = invocations_.code.block(pc);
-    count(invocation, block);
-    const bool is_known = block.end.is_direct && block.end.kind != Transfer::Kind::conditional &&
-                          (block.end.kind == Transfer::Kind::jump || block.stack_change);
-    if (!is_known) {
-      expect(state, block.end);
-      return;
-    }
-    const Address then = stack + static_cast<Address>(block.stack_change.value_or(0));
-    if (block.end.kind == Transfer::Kind::call) {
-      call(invocation, block.end.target, then - slot_size, block.end.next);
-      stack = then - slot_size;
-    } else {
-      jump(invocation, block.end.address, block.end.target, then);
-      stack = then;
-    }
-    pc = block.end.target;
+// Does the run come by an entry, called with its return address at that slot?
+bool SteppingCollector::passes(const Run& run, Address entry, Address slot) {
+  bool found = false;
+  if (run.is_known) {
+    walk(run.from, [&](const Block& block, Address stack) {
+      found = found || (block.start == entry && stack == slot);
+      return !found;
+    });
   }
-  state.expected = 0;
+  return found;
 }
 
-void SteppingCollector::count(Invocation& invocation, const Block& block) {
-  invocation.events += block.instructions.size();
+// Counts the run, to its end or to where a signal has interrupted it.
+void SteppingCollector::account(Invocation& invocation, State& state, std::optional<Position> until) {
+  if (!state.run.is_known || state.run.is_binding) return;
+  walk(state.run.from, [&](const Block& block, Address stack) {
+    if (until) {
+      const auto at = std::find(block.instructions.begin(), block.instructions.end(), until->pc);
+      if (at != block.instructions.end()) {
+        count(invocation, block, static_cast<std::uint64_t>(at - block.instructions.begin()));
+        return false;
+      }
+    }
+    count(invocation, block, block.instructions.size());
+    const bool is_followed = block.end.is_direct && block.end.kind != Transfer::Kind::conditional;
+    const Address then = stack + static_cast<Address>(block.stack_change.value_or(0));
+    if (is_followed && block.end.kind == Transfer::Kind::call && block.stack_change) {
+      call(invocation, state, block.end.target, {.slot = then - slot_size, .return_address = block.end.next});
+    } else if (is_followed && block.end.kind == Transfer::Kind::jump) {
+      jump(invocation, state, block.end.address, {block.end.target, then});
+    }
+    return true;
+  });
+}
+
+void SteppingCollector::count(Invocation& invocation, const Block& block, std::uint64_t instructions) {
+  invocation.events += instructions;
   if (invocation.stack.empty() || unit_ != Unit::instructions) return;
   if (is_border(invocation.stack)) {
-    invocation.stack.weigh(block.instructions.size());
+    invocation.stack.weigh(instructions);
     return;
   }
   for (const Segment& segment : segments(block)) {
+    const std::uint64_t counted = std::min(segment.instructions, instructions);
+    if (counted == 0) break;
     invocation.stack.set_inlined(segment.inlined);
-    invocation.stack.weigh(segment.instructions);
+    invocation.stack.weigh(counted);
+    instructions -= counted;
   }
 }
 
@@ -155,28 +208,41 @@ const std::vector<SteppingCollector::Segment>& SteppingCollector::segments(const
   return entry->second;
 }
 
-void SteppingCollector::call(Invocation& invocation, Address entry, Address slot, Address return_address) {
+void SteppingCollector::enter(Invocation& invocation, const Callee& callee, ShadowStack::Call at) {
+  if (callee.function == nullptr) border_frames_.insert(callee.frame);
+  at.frame = callee.frame;
+  invocation.stack.enter(at);
+  if (unit_ == Unit::calls) invocation.stack.weigh(1);
+}
+
+void SteppingCollector::call(Invocation& invocation, State& state, Address entry, const ShadowStack::Call& at) {
   const Callee callee = callee_at(invocations_.program, entry);
-  const bool is_own = callee.function != nullptr;
-  if (!is_own && is_border(invocation.stack)) return;  // within code out of scope
-  if (!is_own) border_frames_.insert(callee.frame);
-  invocation.stack.enter({.slot = slot, .return_address = return_address, .frame = callee.frame});
-  count_call(invocation);
+  if (callee.resolver != nullptr) {
+    state.forwarded = at;
+  } else if (callee.function != nullptr || !is_border(invocation.stack)) {
+    enter(invocation, callee, at);
+  }
 }
 
 // A jump out of the function is a tail call: the stack pointer is where it was at entry.
-void SteppingCollector::jump(Invocation& invocation, Address from, Address to, Address stack) {
+void SteppingCollector::jump(Invocation& invocation, State& state, Address from, Position to) {
   const Program& program = invocations_.program;
-  if (invocation.stack.empty() || invocation.stack.innermost().slot != stack) return;
-  const Function* target = program.function_at(to);
-  if (target != nullptr && target == program.function_at(from) && target->start != to) return;
+  const Function* target = program.function_at(to.pc);
+  if (state.forwarded && target != nullptr && state.forwarded->slot == to.stack) {
+    const ShadowStack::Call at = *state.forwarded;
+    state.forwarded.reset();
+    call(invocation, state, to.pc, at);
+    return;
+  }
+  if (invocation.stack.empty() || invocation.stack.innermost().slot != to.stack) return;
+  if (target != nullptr && target == program.function_at(from) && target->start != to.pc) return;
   if (target != nullptr && target->is_cold_part) return;
-  if (target == nullptr && program.module_at(to) == program.module_at(from)) return;  // from PLT to PLT
-  const Callee callee = callee_at(invocations_.program, to);
-  const bool is_entry = callee.function != nullptr || target == nullptr || target->start == to;
-  if (!is_entry || callee.frame == invocation.stack.innermost().frame) return;
-  const Address return_address = invocation.stack.innermost().return_address;
-  call(invocation, to, stack, return_address);
+  if (target == nullptr && program.module_at(to.pc) == program.module_at(from)) return;  // from PLT to PLT
+  const Callee callee = callee_at(invocations_.program, to.pc);
+  const bool is_entry = callee.function != nullptr || target == nullptr || target->start == to.pc;
+  const ShadowStack::Call innermost = invocation.stack.innermost();
+  if (!is_entry || callee.frame == innermost.frame) return;
+  call(invocation, state, to.pc, {.slot = to.stack, .return_address = innermost.return_address});
 }
 
 Verdict SteppingCollector::at_transfer(ThreadId thread, Address where) {
@@ -184,122 +250,120 @@ Verdict SteppingCollector::at_transfer(ThreadId thread, Address where) {
   const auto found = states_.find(thread);
   if (invocation == nullptr || found == states_.end()) return Verdict::go_on;
   State& state = found->second;
-  if (state.expected == 0 || (state.is_binding && state.expected != where)) return Verdict::go_on;
-  if (state.expected != where && interrupt(*invocation, state, where) == Verdict::stop) return Verdict::stop;
-  return decide(*invocation, state);
+  if (state.run.is_known && state.run.transfer.address == where) {
+    account(*invocation, state, std::nullopt);
+    return decide(*invocation, state);
+  }
+  if (!state.run.is_known || state.run.is_binding) return Verdict::go_on;
+  return lose_track(*invocation, state, where);
 }
 
 // The thread is at the transfer it was expected at.
 Verdict SteppingCollector::decide(Invocation& invocation, State& state) {
-  Debugger& debugger = invocations_.debugger;
-  const Transfer transfer = state.transfer;
-  const auto stack = debugger.read_register(invocation.thread, Register::rsp);
+  const Transfer transfer = state.run.transfer;
+  const auto stack = invocations_.debugger.read_register(invocation.thread, Register::rsp);
   if (!stack) return invocations_.fail(stack.error());
   const auto destination = invocations_.code.destination(transfer, invocation.thread);
+  state.run = {};
   if (!destination || transfer.kind == Transfer::Kind::none) return Verdict::go_on;  // it will fault by itself
+  if (invocation.entry != 0 && *stack > invocation.slot) return Verdict::go_on;      // longjmp has cut the trigger off
 
-  if (invocation.entry != 0 && *stack > invocation.slot) {  // longjmp has cut the trigger off
-    state.expected = 0;
+  invocation.stack.settle(*stack);
+  if (transfer.kind == Transfer::Kind::ret) {
+    after_return(invocation, state, {*destination, *stack + slot_size + transfer.pops});
     return Verdict::go_on;
   }
-  invocation.stack.settle(*stack);
-  switch (transfer.kind) {
-    case Transfer::Kind::call: arrive(invocation, state, *destination, *stack - slot_size, transfer.next); break;
-    case Transfer::Kind::ret: {
-      const Address after = *stack + slot_size + transfer.pops;
-      invocation.stack.settle(after);
-      const bool is_over = invocation.entry != 0 ? after > invocation.slot : invocation.stack.empty();
-      if (is_over) {
-        state.expected = 0;
-      } else if (!end_interruption(state, after)) {
-        arrive(invocation, state, *destination, after, {});
-      }
-      break;
-    }
-    default: arrive(invocation, state, *destination, *stack, {}); break;
+  Position to{*destination, *stack};
+  if (transfer.kind == Transfer::Kind::call) {
+    to.stack -= slot_size;
+    call(invocation, state, to.pc, {.slot = to.stack, .return_address = transfer.next});
+  } else if (bind_lazily(invocation, state, transfer, to)) {
+    return Verdict::go_on;
+  } else {
+    jump(invocation, state, transfer.address, to);
   }
+  go(state, to);
   return Verdict::go_on;
 }
 
-void SteppingCollector::arrive(Invocation& invocation, State& state, Address pc, Address stack,
-                               std::optional<Address> called_from) {
-  const bool is_branch = state.transfer.kind == Transfer::Kind::conditional;
-  if (called_from) {
-    call(invocation, pc, stack, *called_from);
-  } else if (state.transfer.kind == Transfer::Kind::jump && bind_lazily(invocation, state, pc, stack)) {
+void SteppingCollector::after_return(Invocation& invocation, State& state, Position to) {
+  invocation.stack.settle(to.stack);
+  if (!state.interrupted.empty() && to.stack > state.interrupted.back().slot) {
+    state.run = state.interrupted.back().run;
+    state.interrupted.pop_back();
     return;
-  } else if (state.transfer.kind == Transfer::Kind::jump || is_branch) {
-    jump(invocation, state.transfer.address, pc, stack);
   }
-  state.is_binding = false;
-  foresee(invocation, state, pc, stack);
+  const bool is_over = invocation.entry != 0 ? to.stack > invocation.slot : invocation.stack.empty();
+  if (!is_over) go(state, to);
 }
 
 // A jump from a PLT to the dynamic loader, with two words pushed, goes on to a function found there: only that counts.
-bool SteppingCollector::bind_lazily(Invocation& invocation, State& state, Address pc, Address stack) {
-  const Program& program = invocations_.program;
-  const auto from = program.module_at(state.transfer.address);
-  const auto to = program.module_at(pc);
-  if (invocation.stack.empty() || !to || from == to) return false;
-  if (stack + 2 * slot_size != invocation.stack.innermost().slot || !state.transfer.operand.is_memory) return false;
-  const auto leaves = invocations_.code.register_jump(pc, max_binding_code);
+bool SteppingCollector::bind_lazily(Invocation& invocation, State& state, const Transfer& transfer, Position to) {
+  if (transfer.kind != Transfer::Kind::jump || !transfer.operand.is_memory) return false;
+  const auto from_module = invocations_.program.module_at(transfer.address);
+  const auto to_module = invocations_.program.module_at(to.pc);
+  const Address called_at = to.stack + 2 * slot_size;
+  const bool is_call = (state.forwarded && state.forwarded->slot == called_at) ||
+                       (!invocation.stack.empty() && invocation.stack.innermost().slot == called_at);
+  if (!to_module || from_module == to_module || !is_call) return false;
+  const auto leaves = invocations_.code.register_jump(to.pc, max_binding_code);
   if (!leaves) return false;
-  state.is_binding = true;
-  expect(state, *leaves);
+  expect(state.run, *leaves);
+  state.run.is_binding = true;
   return true;
 }
 
-bool SteppingCollector::end_interruption(State& state, Address stack) {
-  if (state.interrupted.empty() || stack <= state.interrupted.back().slot) return false;
-  const State::Interrupted& before = state.interrupted.back();
-  state.expected = before.expected;
-  state.transfer = before.transfer;
-  state.is_binding = before.is_binding;
-  state.interrupted.pop_back();
-  return true;
-}
-
-// The thread is somewhere else than expected. If that is below the innermost call, a signal handler runs whose entry
-// was not watched.
-Verdict SteppingCollector::interrupt(Invocation& invocation, State& state, Address where) {
-  const auto stack = invocations_.debugger.read_register(invocation.thread, Register::rsp);
+// The thread is somewhere else than expected. Below the innermost call, that is in a signal handler whose entry was not
+// watched.
+Verdict SteppingCollector::lose_track(Invocation& invocation, State& state, Address where) {
+  Debugger& debugger = invocations_.debugger;
+  const auto stack = debugger.read_register(invocation.thread, Register::rsp);
   if (!stack) return invocations_.fail(stack.error());
-  const auto frame_pointer = invocations_.debugger.read_register(invocation.thread, Register::rbp);
+  const auto frame_pointer = debugger.read_register(invocation.thread, Register::rbp);
   if (!frame_pointer) return invocations_.fail(frame_pointer.error());
 
   const Function* function = invocations_.program.function_at(where);
   const auto slot = invocations_.program.frame_slot(where + 1, *stack, *frame_pointer);
-  if (function != nullptr && slot && !invocation.stack.empty() && *slot < invocation.stack.innermost().slot) {
-    const Callee callee = callee_at(invocations_.program, function->start);
-    state.interrupted.push_back({state.expected, state.transfer, state.is_binding, *slot});
-    if (callee.function == nullptr) border_frames_.insert(callee.frame);
-    invocation.stack.enter({.slot = *slot, .frame = callee.frame});
-    count_call(invocation);
+  if (function != nullptr && slot) {
+    const auto return_address = read_word(debugger, *slot);
+    if (return_address && invocations_.code.interruption(*slot, *return_address)) {
+      interrupt(invocation, state, *slot, *return_address);
+      enter(invocation, callee_at(invocations_.program, function->start),
+            {.slot = *slot, .return_address = *return_address});
+    }
   }
-  state.expected = where;
-  state.transfer = invocations_.code.block(where).end;
-  return Verdict::go_on;
+  state.run = {};
+  state.run.from = {where, *stack};
+  expect(state.run, invocations_.code.block(where).end);
+  return decide(invocation, state);
 }
 
+// Sets aside the run, counted as far as it got when the signal came.
+void SteppingCollector::interrupt(Invocation& invocation, State& state, Address slot, Address return_address) {
+  const auto interruption = invocations_.code.interruption(slot, return_address);
+  Run rest = state.run;
+  if (interruption) {
+    const Position at{interruption->pc, interruption->stack};
+    account(invocation, state, at);
+    if (!rest.is_binding) rest.from = at;
+    invocation.stack.settle(at.stack);
+  }
+  state.interrupted.push_back({rest, slot});
+}
+
+// A trigger or another entry that is watched for its own sake.
 Verdict SteppingCollector::entered(Invocation& invocation, Address entry) {
   State& state = states_[invocation.thread];
+  if (state.run.is_binding) return Verdict::go_on;
   const auto slot = invocations_.debugger.read_register(invocation.thread, Register::rsp);
   if (!slot) return invocations_.fail(slot.error());
-  const auto calls = invocation.stack.calls();
-  const bool is_foreseen =
-      std::any_of(calls.rbegin(), calls.rend(), [&](const ShadowStack::Call& open) { return open.slot == *slot; });
-  if (is_foreseen || state.is_binding) return Verdict::go_on;
+  if (passes(state.run, entry, *slot)) return Verdict::go_on;
   const auto return_address = read_word(invocations_.debugger, *slot);
   if (!return_address) return invocations_.fail(return_address.error());
 
-  if (state.expected != 0) {
-    state.interrupted.push_back({state.expected, state.transfer, state.is_binding, *slot});
-  }
-  const Callee callee = callee_at(invocations_.program, entry);
-  if (callee.function == nullptr) border_frames_.insert(callee.frame);
-  invocation.stack.enter({.slot = *slot, .return_address = *return_address, .frame = callee.frame});
-  count_call(invocation);
-  foresee(invocation, state, entry, *slot);
+  if (state.run.is_known) interrupt(invocation, state, *slot, *return_address);
+  enter(invocation, callee_at(invocations_.program, entry), {.slot = *slot, .return_address = *return_address});
+  go(state, {entry, *slot});
   return Verdict::go_on;
 }
 

@@ -68,13 +68,13 @@ int pong(int n);
 FUNCTION int ping(int n) {
   sink = n;
   if (n == 0) return 0;
-  return pong(n - 1);
+  TAIL_CALL pong(n - 1);
 }
 
 FUNCTION int pong(int n) {
   sink = n;
   if (n == 0) return 0;
-  return ping(n - 1);
+  TAIL_CALL ping(n - 1);
 }
 
 FUNCTION int play(int n) {
