@@ -12,7 +12,7 @@ constexpr std::string_view anonymous_namespace = "(anonymous namespace)";
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(without_clone_suffix(text)) {}
+  explicit Parser(std::string_view text, int depth = 0) : text_(without_clone_suffix(text)), depth_(depth) {}
 
   FunctionName parse() {
     skip_spaces();
@@ -91,11 +91,13 @@ class Parser {
       name_.components.back().arguments = normalise_arguments(inside);
       return;
     }
+    constexpr int deepest = 16;
+    if (depth_ == deepest) return add(std::string(inside));
     const std::size_t as = find_outside_groups(inside, " as ");
-    name_.components = Parser(inside.substr(0, as)).parse().components;
+    name_.components = Parser(inside.substr(0, as), depth_ + 1).parse().components;
     if (name_.components.empty()) add(std::string(inside));
     if (as != std::string_view::npos) {
-      const FunctionName trait = Parser(inside.substr(as + 4)).parse();
+      const FunctionName trait = Parser(inside.substr(as + 4), depth_ + 1).parse();
       if (!trait.components.empty()) name_.components.back().trait = trait.components.back().name;
     }
   }
@@ -180,6 +182,7 @@ class Parser {
   }
 
   std::string_view text_;
+  int depth_;  // of names within the angle brackets that a name begins with
   std::size_t at_ = 0;
   FunctionName name_;
 };

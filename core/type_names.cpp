@@ -41,6 +41,7 @@ void move_const_behind(std::string& text) {
       end = text[end] == '<' ? end_of_group(text, end) : end + 1;
     }
     text.insert(end, " const");
+    ++at;  // what follows can be `const` again
   }
 }
 
@@ -75,7 +76,9 @@ void drop_default_arguments(std::string& text) {
 }  // namespace
 
 std::string normalise_types(std::string_view types) {
+  constexpr std::size_t longest = 20000;  // what no one typed need not be made comparable
   std::string text = without_needless_spaces(types);
+  if (text.size() > longest) return text;
   move_const_behind(text);
   replace_all(text, "std::__cxx11::", "std::");
   replace_all(text, "std::__1::", "std::");

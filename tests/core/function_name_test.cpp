@@ -82,6 +82,7 @@ constexpr PartsCase parts_cases[] = {
     {"", ""},
     {"::", ""},
     {"foo<int", "foo<int>"},
+    {"f(const const int)", "f(const int const)"},
     {")", ")"}};
 
 TEST(FunctionName, IsSplitIntoItsParts) {
