@@ -106,7 +106,7 @@ Result<Stop> CallbackDebugger::launch() {
 
 Result<Stop> CallbackDebugger::resume() {
   for (;;) {
-    Result<Stop> stop = run(callbacks_.resume);
+    Result<Stop> stop = run(callbacks_.resume).map([this](const Stop& reported) { return stop_of(reported); });
     if (!stop || stop->kind != Stop::Kind::modules) return stop;
     // The dynamic loader reports several states of one change: only the one that shows it counts.
     const std::vector<Module> before = seen_modules_;
@@ -129,17 +129,21 @@ Result<Stop> CallbackDebugger::run(int32_t (*callback)()) {
   if (auto thrown = what_was_thrown(); !thrown) return tl::unexpected<Error>(thrown.error());
   if (!asked) return tl::unexpected<Error>(asked.error());
   if (!reply_.stop) return fail(Fault::flamb, fmt::format("{} gave no reason for the stop", callbacks_.debugger_name));
-  return stop_of(*reply_.stop);
+  return *reply_.stop;
 }
 
 // The host knows that one of our breakpoints was hit, but not what its handler wanted.
-Result<Stop> CallbackDebugger::stop_of(Stop reported) {
+Stop CallbackDebugger::stop_of(Stop reported) {
   using Kind = Stop::Kind;
-  if (reported.kind == Kind::requested && !stop_requested_) {
-    // The breakpoint let the target go on: it stopped for something else at the same address.
-    const bool is_interrupt = !breakpoints_.empty() && interrupt_pending_;
-    reported.kind = is_interrupt ? Kind::interrupted : Kind::modules;
-    reported.description = is_interrupt ? "interrupted" : "libraries changed";
+  const bool at_breakpoint = reported.kind == Kind::requested || reported.kind == Kind::user;
+  if (at_breakpoint && stop_requested_) {
+    reported.kind = Kind::requested;
+  } else if (reported.kind == Kind::requested && interrupt_pending_) {
+    reported.kind = Kind::interrupted;
+    reported.description = "interrupted";
+  } else if (reported.kind == Kind::requested) {
+    // Ours let the target go on: it is the dynamic loader's own breakpoint that stopped it, at the same place.
+    reported.kind = Kind::modules;
   }
   if (reported.kind == Kind::interrupted) {
     interrupt_pending_ = false;
@@ -178,11 +182,7 @@ Result<CallOutcome> CallbackDebugger::call(const std::string& expression, const 
   CallOutcome outcome;
   outcome.finished = !reply_.stop;
   outcome.value = reply_.text;
-  if (reply_.stop) {
-    auto stop = stop_of(*reply_.stop);
-    if (!stop) return tl::unexpected<Error>(stop.error());
-    outcome.stop = *stop;
-  }
+  if (reply_.stop) outcome.stop = stop_of(*reply_.stop);
   return outcome;
 }
 

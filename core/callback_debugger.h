@@ -69,7 +69,7 @@ class CallbackDebugger final : public Debugger {
   Result<void> ask(int32_t (*callback)(Parameters...), Arguments... arguments);
   Result<Stop> run(int32_t (*callback)());
   Result<std::uint64_t> number(std::size_t index) const;
-  Result<Stop> stop_of(Stop reported);
+  Stop stop_of(Stop reported);
   NativeTarget* native();
   void has_run();
   Result<void> what_was_thrown();

@@ -12,7 +12,7 @@
 
 namespace flamb {
 
-// A stopped x86-64 Linux process on this machine, read past its debugger: a register costs 1 µs here, and 50 times that
+// A stopped x86-64 Linux process on this machine, read past its debugger: a register costs 1 µs so, and 50 times that
 // through a scripted debugger. Only for the thread that traces the process: the kernel answers no other.
 class NativeTarget {
  public:

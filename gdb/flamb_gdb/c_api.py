@@ -122,7 +122,6 @@ class Library:
     """libflamb.so, loaded and checked; its functions are attributes."""
 
     def __init__(self, path: str):
-        # PyDLL keeps Python's lock: a breakpoint is hit thousands of times a second, and taking the lock anew costs more than the call.
         self._functions = self._load(path)
         self._check_version(path)
         for name, (result, arguments) in PROTOTYPES.items():
@@ -133,6 +132,8 @@ class Library:
 
     @staticmethod
     def _load(path: str) -> ctypes.PyDLL:
+        # PyDLL keeps Python's lock: breakpoints are hit thousands of times a second, and taking it anew costs more than
+        # the call.
         if not os.path.exists(path):
             raise LibraryError(
                 f"flamb's library is not at {path}: build or install flamb again, or set "
@@ -188,6 +189,9 @@ def load() -> Library:
 
 
 def _installed() -> str:
-    """P/lib/flamb/libflamb.so for P/share/flamb/gdb/flamb_gdb/c_api.py, by the path as it is given: a build tree has a link there."""
+    """P/lib/flamb/libflamb.so for P/share/flamb/gdb/flamb_gdb/c_api.py, by the path as it is given.
+
+    A build tree has a link to the sources in it, which must not be followed.
+    """
     package = os.path.dirname(os.path.abspath(__file__))
     return os.path.normpath(os.path.join(package, *[os.pardir] * 4, "lib", "flamb", "libflamb.so"))

@@ -45,7 +45,7 @@ def _of_print(typed: str) -> List[str]:
 
 
 def _from_the_word(candidates: List[str], text: str, word: str) -> List[str]:
-    """GDB wants what replaces `word`, which begins after the last of its break characters; the candidates begin earlier."""
+    """GDB wants what replaces `word`, which begins after its last break character; the candidates begin earlier."""
     found = []
     for candidate in candidates:
         kept = next((n for n in range(min(len(candidate), len(text)), -1, -1) if text.endswith(candidate[:n])), 0)

@@ -32,14 +32,18 @@ class _Breakpoint(gdb.Breakpoint):
         self._number = number
 
     def stop(self) -> bool:
-        return self._hit(self._session, self._number, gdb.selected_thread().ptid[1])
+        _, lwp, tid = gdb.selected_thread().ptid
+        return self._hit(self._session, self._number, lwp or tid)
 
 
 class Debugger:
-    """One command's session with the library: a context in which GDB is set up for it (with `runs`), and put back.
-    With `quiet` the results are not printed, only what there is to say of them.
+    """One command's session with the library: a context in which GDB is set up for it, and then put back.
 
-    `has_run`: the target was started, resumed or made to call something. `has_moved`: it is, or may be, elsewhere than before.
+    Without `runs` nothing is set up: the target is only asked, never run. With `quiet` the results are not printed, only
+    what there is to say of them.
+
+    `has_run`: the target was started, resumed or made to call something.
+    `has_moved`: it is, or may be, elsewhere than before.
     """
 
     _open: Optional["Debugger"] = None

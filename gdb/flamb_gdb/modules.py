@@ -30,7 +30,7 @@ def loaded() -> Iterator[Module]:
 
 
 def _local(name: str) -> Optional[str]:
-    """Where the file can be read here. A copy that is not the target's own would give wrong names, but GDB would use it too."""
+    """Where the file can be read here: it is taken for the target's own, as GDB does."""
     path = name[len("target:") :] if name.startswith("target:") else name
     return path if os.path.isfile(path) else None
 

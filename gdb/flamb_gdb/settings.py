@@ -59,9 +59,9 @@ class Settings:
 class Interrupts:
     """Ctrl-C during a command: noted instead of raised.
 
-    GDB turns a Ctrl-C that comes while Python runs into a KeyboardInterrupt at whatever instruction is next. In a breakpoint's stop
-    or at the door of a ctypes callback nobody can catch that one. Python's own table of handlers is changed for the time of a
-    command; the process's handler stays GDB's.
+    GDB turns a Ctrl-C that comes while Python runs into a KeyboardInterrupt at whatever instruction is next. In a
+    breakpoint's stop or at the door of a ctypes callback nobody can catch that one. Python's own table of handlers is
+    changed for the time of a command; the process's handler stays GDB's.
     """
 
     def __init__(self, note: Callable[[], None]) -> None:

@@ -85,7 +85,7 @@ class StopListener:
         """To be called before the target runs."""
         self._event = None
         self._hits = []
-        # Once the program has replaced itself our breakpoints would be put into the code of another: GDB has to stop there.
+        # Once the program has replaced itself our breakpoints would be put into another's code: GDB has to stop there.
         if self._exec_catchpoint is None or not self._exec_catchpoint.is_valid():
             gdb.execute("tcatch exec", to_string=True)
             self._exec_catchpoint = gdb.breakpoints()[-1]

@@ -1,4 +1,4 @@
-"""flamb's commands and Python functions as a user of GDB has them: one test a GDB, which runs the script given with the test."""
+"""flamb's commands and Python functions as a user of GDB has them."""
 
 import os
 import subprocess
@@ -82,7 +82,8 @@ class Commands(unittest.TestCase):
 
     def test_gdbs_own_words_and_what_works_instead(self):
         program = os.environ["FLAMB_STRING_TARGET"]
-        shown = self.gdb("tbreak length_of", "run", "flamb apply length_of(3.5)", "flamb apply length_of(text)", program=program)
+        calls = ["flamb apply length_of(3.5)", "flamb apply length_of(text)"]
+        shown = self.gdb("tbreak length_of", "run", *calls, program=program)
         self.assertIn("GDB cannot make a temporary object", shown)
         self.assertIn("$1 = 4", shown)
 
@@ -132,8 +133,16 @@ class Commands(unittest.TestCase):
 
     def test_settings_and_selection_after_an_error(self):
         shown = self.gdb(
-            "break inner", "run", "up", "set pagination on", "set scheduler-locking step", "flamb capture no_such_one --timeout x",
-            "frame", "show pagination", "show scheduler-locking", "show stop-on-solib-events", "show confirm",
+            "break inner",
+            "run",
+            "up",
+            "set pagination on",
+            "set scheduler-locking step",
+            "flamb capture no_such_one --timeout x",
+            "frame",
+            "show pagination",
+            "show scheduler-locking",
+            "show stop-on-solib-events",
         )
         self.assertIn("#1 ", shown)
         self.assertIn("State of pagination is on", shown)

@@ -1,7 +1,7 @@
 """Runs one check of the contract suite inside GDB: gdb -batch -x contract.py PROGRAM.
 
-FLAMB_LIBRARY is the library that has the checks, FLAMB_CHECK the name of one, FLAMB_VARIANT `contract` or `remote`, FLAMB_PYTHON where
-flamb_gdb is.
+FLAMB_LIBRARY is the library that has the checks, FLAMB_CHECK the name of one, FLAMB_VARIANT `contract` or `remote`,
+FLAMB_PYTHON where flamb_gdb is.
 """
 
 import ctypes

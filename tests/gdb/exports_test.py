@@ -21,7 +21,7 @@ import c_api  # noqa: E402  pylint: disable=wrong-import-position,import-error
 in_python = set(c_api.PROTOTYPES) | {"flamb_abi_version"}
 failures = []
 if exported != declared:
-    failures.append(f"exported but not declared: {exported - declared}; declared but not exported: {declared - exported}")
+    failures.append(f"not declared: {exported - declared}; not exported: {declared - exported}")
 if in_python != declared:
     failures.append(f"only in Python: {in_python - declared}; only in the header: {declared - in_python}")
 if callbacks != [name for name, _ in c_api.CALLBACKS]:
