@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <exception>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,15 @@ std::string line_given(lldb::SBDebugger debugger, lldb::SBCommandReturnObject& r
   return line;
 }
 
+// A breakpoint that is gone by now was ours: its number says nothing to the user.
+std::string without_our_breakpoint(lldb::SBTarget target, const std::string& status) {
+  static const std::regex kBreakpoint("(stop reason = (\x1b\\[[0-9;]*m)?)breakpoint (\\d+)\\.\\d+");
+  std::smatch found;
+  if (!std::regex_search(status, found, kBreakpoint)) return status;
+  if (target.FindBreakpointByID(std::stoi(found.str(3))).IsValid()) return status;
+  return std::regex_replace(status, kBreakpoint, "$1flamb");
+}
+
 // Where the target is, as LLDB says after a stop. For the terminal: the command's result is for what it made.
 void show_stop(lldb::SBDebugger debugger) {
   lldb::SBProcess process = debugger.GetSelectedTarget().GetProcess();
@@ -46,8 +56,9 @@ void show_stop(lldb::SBDebugger debugger) {
     if (!thread.IsValid()) return;
     thread.GetStatus(text);
   }
+  const std::string shown = without_our_breakpoint(debugger.GetSelectedTarget(), text.GetData());
   std::size_t written = 0;
-  debugger.GetOutputFile().Write(reinterpret_cast<const std::uint8_t*>(text.GetData()), text.GetSize(), &written);
+  debugger.GetOutputFile().Write(reinterpret_cast<const std::uint8_t*>(shown.data()), shown.size(), &written);
 }
 
 class Subcommand : public lldb::SBCommandPluginInterface {
@@ -110,7 +121,7 @@ bool add_commands(lldb::SBDebugger debugger) {
   lldb::SBCommandInterpreter interpreter = debugger.GetCommandInterpreter();
   lldb::SBCommand flamb = interpreter.AddMultiwordCommand("flamb", "Flame graphs of one function.");
   if (!flamb.IsValid()) return false;
-  flamb.SetHelpLong(help("").c_str());
+  flamb.SetHelpLong(('\n' + help("")).c_str());
   struct Entry {
     const char* name;
     const char* summary;
@@ -125,7 +136,7 @@ bool add_commands(lldb::SBDebugger debugger) {
     // The empty text at the end: an empty line does not run the command again.
     lldb::SBCommand command = flamb.AddCommand(entry.name, new Subcommand(entry.name), entry.summary, entry.syntax, "");
     if (!command.IsValid()) return false;
-    command.SetHelpLong(help(entry.name).c_str());
+    command.SetHelpLong(('\n' + help(entry.name)).c_str());
   }
   return true;
 }

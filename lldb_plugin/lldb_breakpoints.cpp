@@ -1,5 +1,6 @@
 #include "lldb_breakpoints.h"
 
+#include <algorithm>
 #include <exception>
 
 namespace flamb {
@@ -47,16 +48,21 @@ bool Breakpoints::on_hit(void* site, lldb::SBProcess& process, lldb::SBThread& t
 }
 
 void Breakpoints::dispatch(lldb::SBProcess& process, lldb::SBThread& thread, lldb::break_id_t id) {
-  const auto last = last_stop_.find(thread.GetThreadID());
-  if (last != last_stop_.end() && last->second == process.GetStopID(true)) return;
+  const auto last = last_stops_.find(thread.GetThreadID());
+  if (last != last_stops_.end() && last->second == process.GetStopID(true)) return;
   const auto site = sites_by_lldb_id_.find(id);
   if (site != sites_by_lldb_id_.end()) run_handlers(*site->second, process, thread);
+}
+
+bool Breakpoints::has_run_in_stop(lldb::SBProcess& process) const {
+  const std::uint32_t stop = process.GetStopID(true);
+  return std::ranges::any_of(last_stops_, [stop](const auto& last) { return last.second == stop; });
 }
 
 bool Breakpoints::run_handlers(Site& site, lldb::SBProcess& process, lldb::SBThread& thread) {
   current_thread_ = thread.GetThreadID();
   current_frame_ = thread.GetFrameAtIndex(0);
-  last_stop_[current_thread_] = process.GetStopID(true);
+  last_stops_[current_thread_] = process.GetStopID(true);
   bool stop = false;
   // A handler may add a watch at this very address: hence the index.
   for (std::size_t i = 0; i < site.watches.size(); ++i) {

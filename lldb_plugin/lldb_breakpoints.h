@@ -32,6 +32,9 @@ class Breakpoints {
   // it runs no callbacks inside an expression.
   void dispatch(lldb::SBProcess& process, lldb::SBThread& thread, lldb::break_id_t id);
 
+  // Have handlers run in the stop that the process is in?
+  bool has_run_in_stop(lldb::SBProcess& process) const;
+
   // The first thread since `forget_requests` for which a handler said `Verdict::stop`.
   std::optional<ThreadId> requested() const { return requested_; }
   // What a handler threw in that time: it must not pass through LLDB.
@@ -62,8 +65,7 @@ class Breakpoints {
   std::unordered_map<Address, std::unique_ptr<Site>> sites_;
   std::unordered_map<lldb::break_id_t, Site*> sites_by_lldb_id_;
   std::unordered_map<BreakpointId, Address> addresses_;
-  std::unordered_map<ThreadId, std::uint32_t>
-      last_stop_;  // thread -> LLDB's number of the stop its handlers last ran in
+  std::unordered_map<ThreadId, std::uint32_t> last_stops_;  // LLDB's number of the stop a thread's handlers last ran in
   BreakpointId next_id_ = 1;
   std::optional<ThreadId> requested_;
   std::string failure_;

@@ -12,6 +12,7 @@
 #include "lldb_interrupt.h"
 #include "lldb_state.h"
 #include "lldb_stop.h"
+#include "lldb_terminal.h"
 
 namespace flamb {
 
@@ -63,6 +64,7 @@ class LldbDebugger : public Debugger {
   Interrupts interrupts_;
   Breakpoints breakpoints_;
   std::optional<ChangedSetting> module_stops_;
+  std::optional<TerminalInput> input_;  // from the first run of the target on
   std::vector<lldb::break_id_t> suspended_breakpoints_;
   std::vector<lldb::watch_id_t> suspended_watchpoints_;
   std::map<ThreadId, std::uint64_t> first_arguments_;  // rdi at entry: for a value returned in memory, its place

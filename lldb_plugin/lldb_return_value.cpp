@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <string_view>
 #include <vector>
 
 namespace flamb {
@@ -160,10 +160,15 @@ bool is_in_memory(lldb::SBType type, const Classes& classes, std::uint64_t rax,
   return classes.may_be_in_memory && first_argument == rax;
 }
 
+constexpr std::string_view kName = "returned";
+
+// "(int) 42", as LLDB's `p` prints a value: without a name.
 std::string description(lldb::SBValue value) {
   lldb::SBStream stream;
   value.GetDescription(stream);
   std::string text = stream.GetData() ? stream.GetData() : "";
+  const std::string named = fmt::format(") {} = ", kName);
+  if (const auto at = text.find(named); at != text.npos) text.replace(at, named.size(), ") ");
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
@@ -180,13 +185,13 @@ Result<std::string> returned_value(lldb::SBFrame frame, lldb::SBType declared,
   const std::uint64_t rax = frame.FindRegister("rax").GetValueAsUnsigned();
   lldb::SBValue value;
   if (is_in_memory(type, classes, rax, first_argument)) {
-    value = target.CreateValueFromAddress("returned", lldb::SBAddress(rax, target), declared);
+    value = target.CreateValueFromAddress(kName.data(), lldb::SBAddress(rax, target), declared);
   } else {
     auto bytes = gather(frame, type, classes);
     lldb::SBError error;
     lldb::SBData data;
     data.SetData(error, bytes.data(), bytes.size(), lldb::eByteOrderLittle, 8);
-    value = target.CreateValueFromData("returned", data, declared);
+    value = target.CreateValueFromData(kName.data(), data, declared);
   }
   if (!value.IsValid() || value.GetError().Fail()) {
     const char* why = value.GetError().GetCString();

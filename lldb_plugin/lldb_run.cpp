@@ -5,6 +5,7 @@
 namespace flamb {
 
 Result<Stop> LldbDebugger::launch() {
+  input_.reset();
   module_stops_.reset();
   // LLDB's own command, so that arguments, environment, terminal and all settings are those of `run`.
   lldb::SBCommandReturnObject launched;
@@ -26,6 +27,7 @@ Result<Stop> LldbDebugger::launch() {
 
 Result<void> LldbDebugger::run_once() {
   lldb::SBProcess current = process();
+  if (!input_) input_.emplace(debugger_, current);
   interrupts_.run_begins(current);
   const lldb::SBError error = current.Continue();
   interrupts_.run_ends();

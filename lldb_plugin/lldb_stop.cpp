@@ -33,7 +33,8 @@ std::uint64_t survived_signals(lldb::pid_t process) {
   std::ifstream status(fmt::format("/proc/{}/status", process));
   std::uint64_t signals = 0;
   for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("SigCgt:") || line.starts_with("SigIgn:")) signals |= std::strtoull(line.c_str() + 7, nullptr, 16);
+    if (line.starts_with("SigCgt:") || line.starts_with("SigIgn:"))
+      signals |= std::strtoull(line.c_str() + 7, nullptr, 16);
   }
   return signals;
 }
@@ -83,13 +84,7 @@ std::optional<Stop> StopReader::read(lldb::SBProcess& process, bool interrupted,
                 .description = fmt::format("the target is {}", lldb::SBDebugger::StateAsCString(state))};
   }
   found_.reset();
-  bool only_ours = false;
-  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
-    lldb::SBThread thread = process.GetThreadAtIndex(i);
-    if (thread.GetThreadID() == except) continue;
-    only_ours |= thread.GetStopReason() == lldb::eStopReasonBreakpoint;
-    read_thread(process, thread, interrupted);
-  }
+  const bool explained = read_threads(process, interrupted, except);
   if (const auto thread = ours_.requested();
       thread && (!found_ || urgency(found_->kind) < urgency(Stop::Kind::requested))) {
     lldb::SBThread where = process.GetThreadByID(*thread);
@@ -101,8 +96,21 @@ std::optional<Stop> StopReader::read(lldb::SBProcess& process, bool interrupted,
                 .thread = process.GetSelectedThread().GetThreadID(),
                 .description = "interrupted"};
   }
-  if (only_ours) return std::nullopt;
+  if (explained) return std::nullopt;
   return Stop{.kind = Stop::Kind::lost, .description = "LLDB names no reason for the stop"};
+}
+
+// Is there a breakpoint of ours, or anything else, that explains the stop?
+bool StopReader::read_threads(lldb::SBProcess& process, bool interrupted, ThreadId except) {
+  bool explained = false;
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
+    lldb::SBThread thread = process.GetThreadAtIndex(i);
+    if (thread.GetThreadID() == except) continue;
+    explained |= thread.GetStopReason() == lldb::eStopReasonBreakpoint;
+    read_thread(process, thread, interrupted);
+  }
+  // LLDB 14 stays stopped, without a reason, where its step over one breakpoint ended at the next.
+  return explained || ours_.has_run_in_stop(process);
 }
 
 void StopReader::read_thread(lldb::SBProcess& process, lldb::SBThread& thread, bool interrupted) {

@@ -25,6 +25,7 @@ class StopReader {
  private:
   void note_signals(lldb::SBProcess& process, bool is_local);
   Stop read_end(lldb::SBProcess& process) const;
+  bool read_threads(lldb::SBProcess& process, bool interrupted, ThreadId except);
   void read_thread(lldb::SBProcess& process, lldb::SBThread& thread, bool interrupted);
   void read_breakpoint(lldb::SBProcess& process, lldb::SBThread& thread);
   bool is_hit_of_user(lldb::break_id_t id, bool shared);
