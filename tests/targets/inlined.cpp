@@ -2,7 +2,7 @@
 // builds: gcc-O2 clang-O2
 // collectors: stepping
 //
-// flamb: capture work
+// flamb: capture work --measure instructions
 // expect: invocation 1
 //   work(int) *
 //   work(int);square(int)_[i] *

@@ -67,13 +67,13 @@ int pong(int n);
 
 FUNCTION int ping(int n) {
   sink = n;
-  if (n == 0) return 0;
+  if (n == 0) return sink;
   return pong(n - 1);
 }
 
 FUNCTION int pong(int n) {
   sink = n;
-  if (n == 0) return 0;
+  if (n == 0) return sink;
   return ping(n - 1);
 }
 
