@@ -148,6 +148,9 @@ void BreakpointCollector::watch_loop(const Transfer& transfer, Address start) {
 Verdict BreakpointCollector::at_site(Invocation& invocation, const Transfer& transfer) {
   const auto destination = invocations_.code.destination(transfer, invocation.thread);
   if (!destination) return Verdict::go_on;  // a wild pointer: the target will fault by itself
+  const Function* target = invocations_.program.function_at(*destination);
+  const bool is_inside = target != nullptr && target->start != *destination;
+  if (is_inside && invocations_.program.in_scope(target->module)) return Verdict::go_on;  // a switch
   const Callee callee = callee_at(invocations_.program, *destination);
   if (callee.resolver != nullptr) {
     explore(callee.resolver->start);

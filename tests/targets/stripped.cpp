@@ -1,5 +1,5 @@
 // A stripped program: what is exported has its name, the rest its place in the file.
-// flags: -fno-optimize-sibling-calls
+// flags: -fno-optimize-sibling-calls -fno-builtin
 // link: -rdynamic
 // strip: yes
 //
@@ -9,7 +9,7 @@
 //   work(int);stripped+0x@hex@ 2
 //   work(int);stripped+0x@hex@;stripped+0x@hex@ 4
 //   work(int);leaf(int) 1
-//   work(int);atoi 1
+//   work(int);strtol 1
 #include <cstdlib>
 
 #include "target.h"
@@ -31,7 +31,7 @@ FUNCTION void leaf(int n) { sink = n; }
 FUNCTION void work(int n) {
   sink = middle(n) + middle(n + 1);
   leaf(n);
-  sink = atoi("12");
+  sink = static_cast<int>(strtol("12", nullptr, 10));
   sink = n;
 }
 

@@ -67,14 +67,14 @@ int pong(int n);
 
 FUNCTION int ping(int n) {
   sink = n;
-  if (n == 0) return 0;
-  TAIL_CALL pong(n - 1);
+  if (n == 0) return sink;
+  return pong(n - 1);
 }
 
 FUNCTION int pong(int n) {
   sink = n;
-  if (n == 0) return 0;
-  TAIL_CALL ping(n - 1);
+  if (n == 0) return sink;
+  return ping(n - 1);
 }
 
 FUNCTION int play(int n) {
