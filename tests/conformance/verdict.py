@@ -151,7 +151,7 @@ def signal_changes(before, after):
 def thread_lines(section):
     """The threads, without what LLDB adds of the last expression."""
     lines = (line.partition(", stop reason = ")[0] for line in section.splitlines())
-    return [line for line in lines if re.match(r"^[* ] ", line)]
+    return [line for line in lines if re.match(r"^[* ] (?:thread #)?\d", line)]
 
 
 def lines_difference(what, before, after):

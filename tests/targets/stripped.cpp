@@ -9,7 +9,7 @@
 //   work(int);stripped+0x@hex@ 2
 //   work(int);stripped+0x@hex@;stripped+0x@hex@ 4
 //   work(int);leaf(int) 1
-//   work(int);atoi 1
+//   work(int);strtol 1
 #include <cstdlib>
 
 #include "target.h"
@@ -31,7 +31,7 @@ FUNCTION void leaf(int n) { sink = n; }
 FUNCTION void work(int n) {
   sink = middle(n) + middle(n + 1);
   leaf(n);
-  sink = atoi("12");
+  sink = static_cast<int>(strtol("12", nullptr, 10));
   sink = n;
 }
 
