@@ -143,13 +143,13 @@ def text_check(dialect, case_id, program):
 
 def split_sections(output, dialect, typed=()):
     """{name: what was printed after the marker of that name, up to the next}, without the echo of what was typed."""
-    echo = set(typed)
+    echo = tuple(typed)  # the terminal's echo may come in the middle of a prompt
     sections = {}
     current = None
     for line in output.splitlines():
         if match := re.match(r"^(?:\((?:lldb|gdb)\) )*(?:# )?@@(\S+)@@$", line.rstrip("\r")):
             current = match[1]
             sections[current] = []
-        elif current is not None and re.sub(r"^(\((lldb|gdb)\) )+", "", line.rstrip("\r")) not in echo:
+        elif current is not None and not (echo and line.rstrip("\r").endswith(echo)):
             sections[current].append(line.rstrip("\r"))
     return {name: dialect.clean("\n".join(lines)).strip("\n") for name, lines in sections.items()}

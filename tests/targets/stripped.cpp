@@ -1,5 +1,5 @@
 // A stripped program: what is exported has its name, the rest its place in the file.
-// flags: -fno-optimize-sibling-calls
+// flags: -fno-optimize-sibling-calls -fno-builtin
 // link: -rdynamic
 // strip: yes
 //
