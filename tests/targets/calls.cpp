@@ -48,6 +48,14 @@
 //   Square::area() const 1
 //   Square::area() const;Square::side() const 1
 //
+// Two triggers of one name, both called through a table.
+// flamb: capture area 2
+// expect: invocation 1
+//   Circle::area() const 1
+// expect: invocation 2
+//   Square::area() const 1
+//   Square::area() const;Square::side() const 1
+//
 // flamb: capture hidden
 // expect: invocation 1
 //   (anonymous namespace)::hidden(int) 1
