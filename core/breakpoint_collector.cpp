@@ -34,6 +34,11 @@ class BreakpointCollector final : public Collector {
   }
 
   void reach(Address entry) override;
+  void cut_short(Invocation&) override {}  // every call was counted when it began
+  void libraries_changed() override {
+    has_watched_callbacks_ = false;
+    watch_callbacks(max_watched_ahead);
+  }
   void signalled() override { watch_callbacks(std::numeric_limits<std::size_t>::max()); }
 
  private:

@@ -172,6 +172,7 @@ void Capture::watch_return(Address where) {
 }
 
 Verdict Capture::end(Invocation& invocation, std::string why_incomplete) {
+  if (!why_incomplete.empty()) collector_.cut_short(invocation);
   invocation.stack.close();
   invocation.profile.tree.finish();
   const bool returned = why_incomplete.empty();
@@ -285,6 +286,7 @@ bool Capture::goes_on_after(const Stop& stop) {
       invocations_.code.forget();
       if (const auto refreshed = invocations_.program.refresh(); !refreshed) invocations_.fail(refreshed.error());
       watch_triggers();
+      if (is_prepared_) collector_.libraries_changed();
       return true;
     case Stop::Kind::signal:
       if (!is_handled_signal(stop.code)) return false;

@@ -1,5 +1,8 @@
 #include "collector.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace flamb {
 
 Invocations::~Invocations() {
@@ -29,6 +32,17 @@ Verdict Invocations::fail(Error error) {
   return Verdict::stop;
 }
 
+namespace {
+
+// The toolchain's own code in every module, which the dynamic loader runs: not the program's.
+bool is_startup_code(const Function& function) {
+  static constexpr std::string_view names[] = {
+      "_init", "_fini", "_start", "frame_dummy", "register_tm_clones", "deregister_tm_clones", "__do_global_dtors_aux"};
+  return std::find(std::begin(names), std::end(names), function.linkage_name) != std::end(names);
+}
+
+}  // namespace
+
 Callee callee_at(Program& program, Address entry) {
   if (const std::string_view import = program.imported_at(entry); !import.empty()) {
     const Function* definition = program.definition(import);
@@ -38,7 +52,8 @@ Callee callee_at(Program& program, Address entry) {
   }
   const Function* function = program.function_at(entry);
   if (function == nullptr) return {nullptr, program.unknown_frame(entry), nullptr};
-  const bool is_own = program.in_scope(function->module) && function->start == entry && !function->is_ifunc;
+  const bool is_own = program.in_scope(function->module) && function->start == entry && !function->is_ifunc &&
+                      !is_startup_code(*function);
   return {is_own ? function : nullptr, program.frame(*function), nullptr};
 }
 

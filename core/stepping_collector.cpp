@@ -42,7 +42,9 @@ class SteppingCollector final : public Collector {
   void begin(Invocation& invocation) override;
   Verdict entered(Invocation& invocation, Address entry) override;
   void reach(Address entry) override;
+  void cut_short(Invocation& invocation) override;
   void signalled() override;
+  void libraries_changed() override { segments_.clear(); }
 
  private:
   // A run that a signal handler has interrupted.
@@ -373,6 +375,14 @@ void SteppingCollector::reach(Address entry) {
     Invocation* invocation = invocations_.open_on(thread);
     return invocation != nullptr ? entered(*invocation, entry) : Verdict::go_on;
   });
+}
+
+void SteppingCollector::cut_short(Invocation& invocation) {
+  const auto found = states_.find(invocation.thread);
+  if (found == states_.end() || !found->second.run.is_known) return;
+  const auto pc = invocations_.debugger.read_register(invocation.thread, Register::rip);
+  account(invocation, found->second, pc ? std::optional(Position{*pc, 0}) : std::nullopt);
+  found->second.run = {};
 }
 
 void SteppingCollector::signalled() {
