@@ -233,17 +233,20 @@ std::string Capture::why_left(ThreadId thread, std::string_view why) const {
 
 // longjmp ends, some calls down, in a jump through a register with the stack pointer restored.
 std::vector<Transfer> Capture::longjmp_exits() {
-  constexpr std::size_t max_functions = 24;
+  constexpr std::size_t max_functions = 40;
   std::vector<Address> entries;
-  for (const char* name : {"siglongjmp", "longjmp", "__longjmp_chk"}) {
+  for (const char* name : {"siglongjmp", "longjmp", "__longjmp_chk", "pthread_exit"}) {
     if (const Function* function = find_exported(name)) entries.push_back(function->start);
   }
   std::vector<Transfer> exits;
   std::unordered_set<Address> seen;
   for (std::size_t next = 0; next < entries.size() && seen.size() < max_functions; ++next) {
     const Function* function = invocations_.program.function_at(entries[next]);
-    if (function == nullptr || !seen.insert(function->start).second) continue;
-    for (const Transfer& transfer : invocations_.code.references(function->start, function->end).transfers) {
+    if (function == nullptr || function->start != entries[next] || !seen.insert(function->start).second) continue;
+    const References references = invocations_.code.references(function->start, function->end);
+    // A thread's end is unwound to by a function that is passed on by its address.
+    entries.insert(entries.end(), references.addresses.begin(), references.addresses.end());
+    for (const Transfer& transfer : references.transfers) {
       if (transfer.is_direct) {
         entries.push_back(transfer.target);
       } else if (transfer.kind == Transfer::Kind::jump && !transfer.operand.is_memory && !transfer.is_switch) {
