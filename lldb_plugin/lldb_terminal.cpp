@@ -4,12 +4,15 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <system_error>
 
@@ -18,17 +21,50 @@ namespace flamb {
 namespace {
 
 constexpr int kMostDescriptors = 4096;
+constexpr int kAskAgainMilliseconds = 50;
 
-// Is the target's input a pseudo terminal whose other end LLDB holds? Then LLDB started it, without a terminal or file
-// of its own.
-bool reads_from_lldb(const lldb::SBProcess& process) {
+std::string file_of(lldb::pid_t process, std::uint64_t descriptor) {
   std::error_code error;
-  const std::string input =
-      std::filesystem::read_symlink(fmt::format("/proc/{}/fd/0", lldb::SBProcess(process).GetProcessID()), error);
-  if (error || !input.starts_with("/dev/pts/")) return false;
+  return std::filesystem::read_symlink(fmt::format("/proc/{}/fd/{}", process, descriptor), error);
+}
+
+// The target's input if it is a pseudo terminal whose other end LLDB holds, else empty. Then LLDB started the target,
+// without a terminal or file of its own.
+std::string terminal_from_lldb(lldb::pid_t process) {
+  const std::string input = file_of(process, 0);
+  if (!input.starts_with("/dev/pts/")) return {};
   for (int descriptor = 0; descriptor < kMostDescriptors; ++descriptor) {
     int number = 0;
-    if (ioctl(descriptor, TIOCGPTN, &number) == 0 && input == fmt::format("/dev/pts/{}", number)) return true;
+    if (ioctl(descriptor, TIOCGPTN, &number) == 0 && input == fmt::format("/dev/pts/{}", number)) return input;
+  }
+  return {};
+}
+
+// Is the thread in a system call that reads from the terminal, or waits for files of which the terminal may be one?
+bool waits_for_input(lldb::pid_t process, lldb::tid_t thread, const std::string& input) {
+  std::ifstream file(fmt::format("/proc/{}/task/{}/syscall", process, thread));
+  long call = 0;
+  std::string descriptor;  // in hexadecimal
+  if (!(file >> call >> descriptor)) return false;
+  switch (call) {
+    case SYS_read:
+    case SYS_readv: return file_of(process, std::strtoull(descriptor.c_str(), nullptr, 16)) == input;
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait: return true;
+    default: return false;
+  }
+}
+
+bool waits_for_input(lldb::pid_t process, const std::string& input) {
+  std::error_code error;
+  const std::filesystem::directory_iterator tasks(fmt::format("/proc/{}/task", process), error);
+  for (auto task = begin(tasks); !error && task != end(tasks); task.increment(error)) {
+    const lldb::tid_t thread = std::strtoull(task->path().filename().c_str(), nullptr, 10);
+    if (waits_for_input(process, thread, input)) return true;
   }
   return false;
 }
@@ -38,7 +74,9 @@ bool reads_from_lldb(const lldb::SBProcess& process) {
 TerminalInput::TerminalInput(lldb::SBDebugger debugger, const lldb::SBProcess& process) : process_(process) {
   FILE* in = debugger.GetInputFileHandle();
   // In the background, a change of the terminal would stop LLDB.
-  if (!in || isatty(fileno(in)) != 1 || tcgetpgrp(fileno(in)) != getpgrp() || !reads_from_lldb(process)) return;
+  if (!in || isatty(fileno(in)) != 1 || tcgetpgrp(fileno(in)) != getpgrp()) return;
+  input_ = terminal_from_lldb(process_.GetProcessID());
+  if (input_.empty()) return;
   if (tcgetattr(fileno(in), &before_) != 0) return;
   end_ = eventfd(0, EFD_CLOEXEC);
   if (end_ < 0) return;
@@ -58,13 +96,18 @@ TerminalInput::~TerminalInput() {
   close(end_);
 }
 
+bool TerminalInput::is_over(int milliseconds) const {
+  pollfd end{.fd = end_, .events = POLLIN, .revents = 0};
+  return poll(&end, 1, milliseconds) > 0;
+}
+
 void TerminalInput::forward() {
   std::array<pollfd, 2> ready{{{terminal_, POLLIN, 0}, {end_, POLLIN, 0}}};
   std::array<char, 256> text{};
   for (;;) {
     poll(ready.data(), ready.size(), -1);
-    if (ready[1].revents != 0) return;
-    if (ready[0].revents == 0) continue;
+    while (!is_over(0) && !waits_for_input(process_.GetProcessID(), input_)) is_over(kAskAgainMilliseconds);
+    if (is_over(0)) return;
     const ssize_t got = read(terminal_, text.data(), text.size());
     if (got <= 0) return;
     process_.PutSTDIN(text.data(), static_cast<std::size_t>(got));
