@@ -233,7 +233,7 @@ std::string Capture::why_left(ThreadId thread, std::string_view why) const {
 
 // longjmp ends, some calls down, in a jump through a register with the stack pointer restored.
 std::vector<Transfer> Capture::longjmp_exits() {
-  constexpr std::size_t max_functions = 40;
+  constexpr std::size_t max_functions = 200;
   std::vector<Address> entries;
   for (const char* name : {"siglongjmp", "longjmp", "__longjmp_chk", "pthread_exit"}) {
     if (const Function* function = find_exported(name)) entries.push_back(function->start);
@@ -249,7 +249,7 @@ std::vector<Transfer> Capture::longjmp_exits() {
     for (const Transfer& transfer : references.transfers) {
       if (transfer.is_direct) {
         entries.push_back(transfer.target);
-      } else if (transfer.kind == Transfer::Kind::jump && !transfer.operand.is_memory && !transfer.is_switch) {
+      } else if (transfer.kind == Transfer::Kind::jump && transfer.follows_stack_switch) {
         exits.push_back(transfer);
       }
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <tuple>
 
 namespace flamb {
 namespace {
@@ -154,6 +155,13 @@ bool reads_table(const Instruction& instruction) {
   return source.type == ZYDIS_OPERAND_TYPE_MEMORY && source.mem.index != ZYDIS_REGISTER_NONE && source.mem.scale >= 4;
 }
 
+bool loads_stack_pointer(const Instruction& instruction) {
+  const auto& [target, source] = std::tie(instruction.operands[0], instruction.operands[1]);
+  return instruction.decoded.mnemonic == ZYDIS_MNEMONIC_MOV && target.type == ZYDIS_OPERAND_TYPE_REGISTER &&
+         target.reg.value == ZYDIS_REGISTER_RSP && source.type == ZYDIS_OPERAND_TYPE_REGISTER &&
+         source.reg.value != ZYDIS_REGISTER_RBP;
+}
+
 std::optional<Address> taken_address(const Instruction& instruction) {
   const ZydisDecodedOperand& source = instruction.operands[1];
   if (instruction.decoded.mnemonic == ZYDIS_MNEMONIC_LEA && source.mem.base == ZYDIS_REGISTER_RIP) {
@@ -235,7 +243,9 @@ References Code::sweep(Address start, Address end, bool to_return) {
   References result;
   std::array<std::uint8_t, max_instruction_length> text;
   Instruction instruction;
-  int since_table = 100;
+  constexpr int near = 8;  // instructions
+  int since_table = near;
+  int since_stack_switch = near;
   for (Address address = start; address < end;) {
     const std::size_t size = bytes(address, text.data());
     if (!decode(text.data(), size, address, instruction)) {
@@ -243,13 +253,15 @@ References Code::sweep(Address start, Address end, bool to_return) {
       continue;
     }
     since_table = reads_table(instruction) ? 0 : since_table + 1;
+    since_stack_switch = loads_stack_pointer(instruction) ? 0 : since_stack_switch + 1;
     if (const auto taken = taken_address(instruction)) result.addresses.push_back(*taken);
     if (auto transfer = transfer_of(instruction)) {
       const bool stays = transfer->is_direct && transfer->kind != Transfer::Kind::call && transfer->target >= start &&
                          transfer->target < end && transfer->target != start;
       const bool goes = transfer->kind != Transfer::Kind::ret && transfer->kind != Transfer::Kind::none;
       transfer->is_switch = transfer->kind == Transfer::Kind::jump && !transfer->is_direct &&
-                            (transfer->operand.index.has_value() || since_table < 8);
+                            (transfer->operand.index.has_value() || since_table < near);
+      transfer->follows_stack_switch = since_stack_switch < near;
       if (to_return && transfer->kind == Transfer::Kind::ret) break;
       if (goes && !stays) result.transfers.push_back(*transfer);
     }
