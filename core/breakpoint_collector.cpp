@@ -25,7 +25,6 @@ class BreakpointCollector final : public Collector {
     if (invocation.entry == 0) return;
     invocation.stack.weigh(1);
     ++invocation.events;
-    triggers_.insert(invocation.entry);
     explore(invocation.entry);
   }
 
@@ -54,7 +53,6 @@ class BreakpointCollector final : public Collector {
   std::optional<Address> innermost_border(const ShadowStack& stack) const;
 
   Invocations& invocations_;
-  std::unordered_set<Address> triggers_;
   std::unordered_set<Address> reached_;  // entries and call sites that have a breakpoint
   std::unordered_set<Address> explored_;
   std::unordered_set<FrameId> border_frames_;
@@ -63,7 +61,7 @@ class BreakpointCollector final : public Collector {
 };
 
 void BreakpointCollector::reach(Address entry) {
-  if (triggers_.contains(entry) || !reached_.insert(entry).second) return;
+  if (invocations_.triggers.contains(entry) || !reached_.insert(entry).second) return;
   const Callee callee = callee_at(invocations_.program, entry);
   if (callee.resolver != nullptr) {
     explore(callee.resolver->start);  // it takes the addresses of the functions it chooses from

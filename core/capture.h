@@ -75,7 +75,6 @@ class Capture {
   std::uint64_t begun_ = 0;
   bool is_prepared_ = false;
   bool has_timed_out_ = false;
-  std::unordered_set<Address> triggers_;
   std::unordered_set<Address> returns_;   // return addresses with a breakpoint
   std::unordered_set<Address> landings_;  // where a longjmp out of the last invocation goes
   std::unordered_set<Address> expression_code_;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "code.h"
@@ -57,6 +58,7 @@ class Invocations {
   Program& program;
   Code& code;
   std::unordered_map<ThreadId, std::unique_ptr<Invocation>> open;
+  std::unordered_set<Address> triggers;  // entries at which the capture itself has a breakpoint
   std::optional<Error> failure;    // the first
   bool catches_signals = false;    // the target has signal handlers
   std::function<void()> on_event;  // after each hit of a breakpoint
