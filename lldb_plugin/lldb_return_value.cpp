@@ -58,7 +58,7 @@ bool declares_special_members(lldb::SBType type) {
   return false;
 }
 
-void classify(lldb::SBType type, std::uint64_t offset, Classes& classes);
+void classify(lldb::SBType declared, std::uint64_t offset, Classes& classes);
 
 void classify_members(lldb::SBType type, std::uint64_t offset, Classes& classes) {
   classes.may_be_in_memory |= declares_special_members(type);
