@@ -66,6 +66,7 @@ class Case:
     path: Path
     header: dict = field(default_factory=dict)  # key -> list of values
     steps: list = field(default_factory=list)
+    fewer_builds: list = field(default_factory=list)  # (builds, condition), of `builds[...]:`
 
     def words(self, key, default=()):
         values = self.header.get(key)
@@ -74,8 +75,12 @@ class Case:
     def text(self, key):
         return " ".join(self.header.get(key, []))
 
-    def builds(self):
-        return ["system"] if "program" in self.header else self.words("builds", ALL_BUILDS)
+    def builds(self, facts=()):
+        """The builds that runs with these facts (a debugger, a collector) are made on."""
+        if "program" in self.header:
+            return ["system"]
+        fewer = [value for value, condition in self.fewer_builds if facts and holds(condition, facts)]
+        return fewer[-1].split() if fewer else self.words("builds", ALL_BUILDS)
 
     def unsupported(self, facts):
         """The reason why this case cannot be had with these facts; empty if it can."""
@@ -135,7 +140,9 @@ def parse_tree_line(text):
 
 def add_directive(case, match):
     key, value, condition = match["key"], (match["value"] or "").strip(), match["condition"] or ""
-    if key in HEADER_KEYS:
+    if key == "builds" and condition:
+        case.fewer_builds.append((value, condition))
+    elif key in HEADER_KEYS:
         case.header.setdefault(key, []).append(value)
     elif key in COMMAND_KEYS:
         step = Step(key, value, condition)

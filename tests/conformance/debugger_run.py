@@ -85,7 +85,7 @@ class Terminal:
         return other in ready
 
     def wait_for_line(self, text):
-        """Until a line of output is exactly `text`. What was typed is echoed after a prompt, so it is never taken for output."""
+        """Until a line of output is `text` and nothing else. The echo of what was typed follows a prompt: it is not."""
         wanted = text.encode()
         while not any(line.strip(b"\r") == wanted for line in self.output.split(b"\n")[:-1]):
             self.read()

@@ -129,7 +129,7 @@ class Lldb:
         return foreign
 
     def is_of_expression(self, line):
-        """What LLDB sets for an expression that it evaluates: for exceptions, and where a call that is cut short would return."""
+        """What LLDB sets for an expression: for exceptions, and where a call that is cut short would return."""
         return "'__cxa_throw'" in line or " tid: " in line
 
 

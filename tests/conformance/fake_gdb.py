@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Stands in for GDB in harness_test.py: reads commands from its standard input and answers as FAKE_FAULT says.
 
-FAKE_FAULT: empty (all is well), or one of wrong-tree, no-file, two-files, strange-file, left-breakpoint, user-breakpoint, setting,
-signal, moved, incomplete, silent, end, hang.
+FAKE_FAULT: empty (all is well), or one of wrong-tree, no-file, two-files, strange-file, left-breakpoint,
+user-breakpoint, setting, signal, moved, incomplete, silent, end, hang.
 """
 
 import os

@@ -28,8 +28,9 @@ def run_fake(fault, case=CASE):
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "fake.case"
         path.write_text(case, encoding="utf-8")
-        command = [sys.executable, HERE / "run_case.py", "--case", path, "--debugger", "gdb", "--collector", "breakpoints",
-                   "--build", "gcc-O0", "--program", sys.executable, "--flamb", directory, "--gdb", HERE / "fake_gdb.py"]
+        command = [sys.executable, HERE / "run_case.py", "--case", path, "--debugger", "gdb",
+                   "--collector", "breakpoints", "--build", "gcc-O0", "--program", sys.executable,
+                   "--flamb", directory, "--gdb", HERE / "fake_gdb.py"]
         environment = {**os.environ, "FAKE_FAULT": fault, "FLAMB_CASE_TIMEOUT": "2"}
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=30)
 

@@ -34,8 +34,9 @@ def list_programs(cases, targets):
 
 
 def list_tests(case):
-    runs = itertools.product(case.words("debuggers", case_file.ALL_DEBUGGERS),
-                             case.words("collectors", case_file.ALL_COLLECTORS), case.builds())
+    hosts = itertools.product(case.words("debuggers", case_file.ALL_DEBUGGERS),
+                              case.words("collectors", case_file.ALL_COLLECTORS))
+    runs = [(*host, build) for host in hosts for build in case.builds(host)]
     for debugger, collector, build in runs:
         reason = case.unsupported([debugger, collector, build])
         target = case.text("target") or case.name

@@ -1,8 +1,9 @@
 """Compares the code of a running program with its files, byte for byte.
 
-Usage: process_check.py CASE PROGRAM. The process is the one that runs PROGRAM with CASE in its environment's FLAMB_CASE. Prints
-`no process`, or a line for each byte that differs, then `compared N bytes`. The loader is left out: debuggers keep
-breakpoints of their own in it. Says also which CPUs the debugger (this script's parent) and the program may use.
+Usage: process_check.py CASE PROGRAM. The process is the one that runs PROGRAM with CASE in its environment's
+FLAMB_CASE. Prints `no process`, or a line for each byte that differs, then `compared N bytes`. The loader is left out:
+debuggers keep breakpoints of their own in it. Says also which CPUs the debugger (this script's parent) and the program
+may use.
 """
 
 import os

@@ -40,7 +40,8 @@ def mount_full(directory):
     """A file system without room for anything more."""
     full = directory / "full"
     full.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "flamb-test", str(full)], capture_output=True, check=False)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "flamb-test", str(full)]
+    mounted = subprocess.run(mount, capture_output=True, check=False)
     if mounted.returncode != 0:
         raise Skip("a full file system needs the right to mount one: " + mounted.stderr.decode().strip())
     with open(full / "filler", "wb") as filler:
@@ -155,7 +156,8 @@ class Run:
         same_place = (step.values("same-place", self.facts) or ["yes" if finished_apply else "no"])[-1] == "yes"
         complaints = verdict.check_report(step, report, self.facts)
         complaints += verdict.check_files(step, self.plan.output_directories[number], report, self.case)
-        complaints += verdict.check_printed(step, report, sections.get(f"{number}.printed", ""), self.dialect, self.facts)
+        printed = sections.get(f"{number}.printed", "")
+        complaints += verdict.check_printed(step, report, printed, self.dialect, self.facts)
         complaints += verdict.check_state(self._probes(before, sections), after, self.dialect, same_place)
         complaints += verdict.check_place(step, after["place"], self.facts)
         for limit in step.values("within", self.facts):

@@ -8,7 +8,7 @@ PLACEHOLDERS = {"@hex@": "[0-9a-f]+", "@any@": ".*", "@long@": "(?:long_name_){5
 
 
 def read_collapsed(text):
-    """Collapsed stacks as {stack: weight}. Raises ValueError for a line that is not `STACK WEIGHT`, and for a stack given twice."""
+    """Collapsed stacks as {stack: weight}. ValueError: a line is not `STACK WEIGHT`, or a stack is given twice."""
     tree = {}
     for line in text.splitlines():
         stack, space, weight = line.rpartition(" ")

@@ -1,4 +1,4 @@
-"""Judges what a run printed and wrote against its case. Everything returned is a list of complaints: empty is a pass."""
+"""Judges what a run printed and wrote against its case. What is returned is a list of complaints: empty is a pass."""
 
 import os
 import re
@@ -12,7 +12,7 @@ FILE_NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}-\d{8}T\d{6}\.\d{6}-(\d+)\.([a-z.]+
 
 
 def written_files(directory):
-    """{(number, extension): path} of the files flamb wrote, and complaints about names that are not as they should be."""
+    """{(number, extension): path} of the files flamb wrote, and complaints about other names."""
     files, complaints = {}, []
     if directory.startswith("/sys/"):  # the system's own directories are not looked through
         return files, complaints
@@ -124,7 +124,7 @@ def breakpoint_lines(section):
     """The user's breakpoints without what running changes: hits and addresses found later."""
     kept = []
     for line in section.splitlines():
-        if "already hit" in line or re.match(r"(?:Number of supported hardware|\s*(?:old|new) value: )", line) or not line.strip():
+        if not line.strip() or re.search(r"already hit|^Number of supported hardware|^\s*(?:old|new) value: ", line):
             continue
         line = re.sub(r"0x[0-9a-f]+|<PENDING>|<MULTIPLE>|, (?:hit count|resolved|locations) = \d+|, (?:un)?resolved"
                       r"| \(pending\)", "", line)
@@ -187,13 +187,15 @@ def check_state(before, after, dialect, same_place):
     complaints += [f"a breakpoint was left behind: {line}" for line in foreign]
     complaints += lines_difference("the user's breakpoints", breakpoint_lines(before["breakpoints"]),
                                    breakpoint_lines(after["breakpoints"]))
-    complaints += lines_difference("the settings", settings_lines(before["settings"]), settings_lines(after["settings"]))
+    complaints += lines_difference("the settings", settings_lines(before["settings"]),
+                                   settings_lines(after["settings"]))
     complaints += signal_changes(before["signals"], after["signals"])
     if same_place:
         complaints += lines_difference("the selected frame", before["place"].splitlines(), after["place"].splitlines())
         complaints += lines_difference("the threads", thread_lines(before["threads"]), thread_lines(after["threads"]))
     if "text" in after:
-        complaints += check_text(after["text"], after["breakpoints"] + after["internal-breakpoints"]) + check_cpus(after["text"])
+        complaints += check_text(after["text"], after["breakpoints"] + after["internal-breakpoints"])
+        complaints += check_cpus(after["text"])
     return complaints
 
 

@@ -1,4 +1,5 @@
-// A constructor with a virtual base has two symbols with one name, one for whole objects and one for base parts: the name takes both.
+// A constructor with a virtual base has two symbols with one name, one for whole objects and one for base parts: the
+// name takes both.
 // flags: -fno-optimize-sibling-calls
 //
 // flamb: capture Middle::Middle 2

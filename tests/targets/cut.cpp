@@ -44,9 +44,10 @@
 //   work(int);leaf(int) 1
 //   work(int);crash(int) 1
 // incomplete: SIGSEGV
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
-#include <unistd.h>
 
 #include "target.h"
 
@@ -83,18 +84,10 @@ static const char* way;
 FUNCTION void work(int n) {
   leaf(n);
   switch (way[1]) {
-    case 'e':
-      leave_process(3);
-      break;
-    case 'x':
-      call_exit(4);
-      break;
-    case 'b':
-      call_abort(5);
-      break;
-    case 'r':
-      crash(6);
-      break;
+    case 'e': leave_process(3); break;
+    case 'x': call_exit(4); break;
+    case 'b': call_abort(5); break;
+    case 'r': crash(6); break;
   }
   leaf(n);
   sink = n;

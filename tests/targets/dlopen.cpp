@@ -11,12 +11,15 @@
 //   plugin_entry;from_program 1
 // stopped-in: use_plugin
 //
-// A library that is opened within the trigger.
+// A library that is opened within the trigger. Its own start-up code may show.
 // both: kill
 // flamb: capture use_plugin
 // expect: invocation 1
 //   use_plugin(char const*) 1
 //   use_plugin(char const*);dlopen 1
+//   ? use_plugin(char const*);dlopen;_init 1
+//   ? use_plugin(char const*);dlopen;frame_dummy 1
+//   ? use_plugin(char const*);dlopen;register_tm_clones 1
 //   use_plugin(char const*);dlsym 1
 //   use_plugin(char const*);plugin_entry 2
 //   use_plugin(char const*);plugin_entry;plugin_leaf(int) 4

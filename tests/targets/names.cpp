@@ -21,17 +21,22 @@
 #include "target.h"
 
 // A function of one instruction, and its place in the table. The name is in the assembler's quotes.
-#define NAMED(name)              \
-  asm(".text\n"                  \
-      ".globl \"" name "\"\n"    \
-      ".type \"" name "\", @function\n" \
-      "\"" name "\":\n"          \
-      ".cfi_startproc\n"         \
-      "ret\n"                    \
-      ".cfi_endproc\n"           \
-      ".size \"" name "\", 1\n"  \
+#define NAMED(name)                            \
+  asm(".text\n"                                \
+      ".globl \"" name                         \
+      "\"\n"                                   \
+      ".type \"" name                          \
+      "\", @function\n"                        \
+      "\"" name                                \
+      "\":\n"                                  \
+      ".cfi_startproc\n"                       \
+      "ret\n"                                  \
+      ".cfi_endproc\n"                         \
+      ".size \"" name                          \
+      "\", 1\n"                                \
       ".pushsection .data.rel.named, \"aw\"\n" \
-      ".quad \"" name "\"\n"     \
+      ".quad \"" name                          \
+      "\"\n"                                   \
       ".popsection\n")
 
 #define TEN(text) text text text text text text text text text text

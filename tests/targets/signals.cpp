@@ -31,9 +31,10 @@
 //   escape(int);raise;on_alarm(int);siglongjmp 1
 //   escape(int);leaf(int) 1
 // stopped-in: main
+#include <sys/mman.h>
+
 #include <csetjmp>
 #include <csignal>
-#include <sys/mman.h>
 
 #include "target.h"
 

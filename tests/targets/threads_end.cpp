@@ -2,6 +2,7 @@
 // flags: -fno-optimize-sibling-calls
 // link: -pthread
 // builds: gcc-O0 clang-O2
+// builds[stepping]: gcc-O0
 //
 // The thread ends inside the trigger: what there is is written.
 // flamb: capture work_and_end
