@@ -40,6 +40,7 @@ class Session {
   Result<void> publish(const Collection& collection);
   Result<void> write(const Profile& profile);
   Result<void> write_format(const Profile& profile, const Exporter& format);
+  std::string name_for_file() const;
   void print_values(const Collection& collection);
   Result<void> conclude(const Collection& collection);
   bool is_capture() const { return options_.command == Command::capture; }
@@ -217,9 +218,16 @@ Result<void> Session::write(const Profile& profile) {
   return {};
 }
 
+// What the user typed, without parameters or arguments.
+std::string Session::name_for_file() const {
+  const std::string& typed = is_capture() ? options_.function : options_.expression;
+  const std::size_t parenthesis = typed.find('(', 1);
+  return typed.substr(0, parenthesis);
+}
+
 // What was collected is not lost when it cannot be written where the user wants it.
 Result<void> Session::write_format(const Profile& profile, const Exporter& format) {
-  const std::string stem = output_stem(profile.trigger, profile.date, profile.invocation);
+  const std::string stem = output_stem(name_for_file(), profile.date, profile.invocation);
   const auto write_to = [&](const std::string& directory) {
     return write_output_file(directory, stem, format.extension, [&](std::ostream& out) { format.write(profile, out); });
   };
