@@ -1,6 +1,8 @@
 // Calls through the PLT, bound on the first call: the callee's own name, and no frame of the loader. The library's
-// IFUNC is resolved then too: what was chosen has a frame, the resolver's run is not counted. flags:
-// -fno-optimize-sibling-calls -fno-builtin link: -Wl,-z,lazy library: plt_library.cpp
+// IFUNC is resolved then too: what was chosen has a frame, the resolver's run is not counted.
+// flags: -fno-optimize-sibling-calls -fno-builtin
+// link: -Wl,-z,lazy
+// library: plt_library.cpp
 //
 // flamb: capture work
 // expect: invocation 1

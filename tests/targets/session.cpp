@@ -1,6 +1,6 @@
 // A program for the cases of what happens around a capture: a trigger that is called over and over, one never called,
-// one that never ends, and a way to say where it is. Its cases are in tests/conformance/cases. flags:
-// -fno-optimize-sibling-calls
+// one that never ends, and a way to say where it is. Its cases are in tests/conformance/cases.
+// flags: -fno-optimize-sibling-calls
 #include <fcntl.h>
 #include <unistd.h>
 
