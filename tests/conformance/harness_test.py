@@ -117,6 +117,12 @@ class CaseFileTest(unittest.TestCase):
         cases = case_file.all_cases(HERE.parent / "targets", HERE / "cases")
         self.assertGreater(len([case for case in cases if case.steps]), 30)
 
+    def test_no_directive_was_joined_to_the_line_before(self):
+        keys = "|".join(case_file.HEADER_KEYS | case_file.COMMAND_KEYS | case_file.EXPECTATION_KEYS)
+        for case in case_file.all_cases(HERE.parent / "targets", HERE / "cases"):
+            for line in case_file.comment_lines(case.path):
+                self.assertNotRegex(line, rf"\S.*\. (?:{keys}):", case.path)
+
     def test_a_directive_that_is_unknown_is_an_error(self):
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "x.case"
