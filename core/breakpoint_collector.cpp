@@ -29,7 +29,7 @@ class BreakpointCollector final : public Collector {
   }
 
   Verdict entered(Invocation& invocation, Address entry) override {
-    return record(invocation, callee_at(invocations_.program, entry));
+    return record(invocation, invocations_.callee(entry));
   }
 
   void reach(Address entry) override;
@@ -62,7 +62,7 @@ class BreakpointCollector final : public Collector {
 
 void BreakpointCollector::reach(Address entry) {
   if (invocations_.triggers.contains(entry) || !reached_.insert(entry).second) return;
-  const Callee callee = callee_at(invocations_.program, entry);
+  const Callee callee = invocations_.callee(entry);
   if (callee.resolver != nullptr) {
     explore(callee.resolver->start);  // it takes the addresses of the functions it chooses from
     return;
@@ -154,7 +154,7 @@ Verdict BreakpointCollector::at_site(Invocation& invocation, const Transfer& tra
   const Function* target = invocations_.program.function_at(*destination);
   const bool is_inside = target != nullptr && target->start != *destination;
   if (is_inside && invocations_.program.in_scope(target->module)) return Verdict::go_on;  // a switch
-  const Callee callee = callee_at(invocations_.program, *destination);
+  const Callee callee = invocations_.callee(*destination);
   if (callee.resolver != nullptr) {
     explore(callee.resolver->start);
     return Verdict::go_on;

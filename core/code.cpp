@@ -344,24 +344,24 @@ std::optional<Interruption> Code::interruption(Address slot, Address return_addr
   return Interruption{*pc, *stack};
 }
 
-const Code::Page& Code::page(Address address) {
-  const auto [entry, is_new] = pages_.try_emplace(address);
-  if (is_new) {
-    entry->second.resize(page_size);
-    if (!debugger_.read_memory(address, entry->second)) entry->second.clear();
-  }
-  return entry->second;
+// Null where nothing can be read: a library may be mapped there later.
+const Code::Page* Code::page(Address address) {
+  const auto found = pages_.find(address);
+  if (found != pages_.end()) return &found->second;
+  Page read(page_size);
+  if (!debugger_.read_memory(address, read)) return nullptr;
+  return &pages_.emplace(address, std::move(read)).first->second;
 }
 
 std::size_t Code::bytes(Address address, std::uint8_t* into) {
   std::size_t size = 0;
   while (size < max_instruction_length) {
     const Address from = address + size;
-    const Page& source = page(from & ~(page_size - 1));
-    if (source.empty()) break;
+    const Page* source = page(from & ~(page_size - 1));
+    if (source == nullptr) break;
     const std::size_t offset = from & (page_size - 1);
     const std::size_t count = std::min(max_instruction_length - size, page_size - offset);
-    std::memcpy(into + size, source.data() + offset, count);
+    std::memcpy(into + size, source->data() + offset, count);
     size += count;
   }
   return size;

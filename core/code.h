@@ -95,7 +95,7 @@ class Code {
   static constexpr std::size_t page_size = 4096;
   using Page = std::vector<std::byte>;
 
-  const Page& page(Address address);
+  const Page* page(Address address);
   References sweep(Address start, Address end, bool to_return);
   // Bytes at the address, up to an instruction's greatest length; fewer at the end of what can be read.
   std::size_t bytes(Address address, std::uint8_t* into);

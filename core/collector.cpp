@@ -43,7 +43,10 @@ bool is_startup_code(const Function& function) {
 
 }  // namespace
 
-Callee callee_at(Program& program, Address entry) {
+Callee Invocations::callee(Address entry) {
+  if (!program.module_at(entry) && unknown_.insert(entry).second) {
+    if (const auto refreshed = program.refresh(); !refreshed) fail(refreshed.error());
+  }
   if (const std::string_view import = program.imported_at(entry); !import.empty()) {
     const Function* definition = program.definition(import);
     if (definition != nullptr && definition->is_ifunc) return {nullptr, program.import_frame(import), definition};

@@ -37,6 +37,14 @@ struct Invocation {
   ShadowStack stack;  // feeds the profile's tree
 };
 
+// What a call goes to: the function in scope there, or what the import or the function out of scope is called.
+struct Callee {
+  const Function* function = nullptr;  // in scope, and entered at its start; null for one that is only a border frame
+  FrameId frame = 0;
+  const Function* resolver =
+      nullptr;  // an IFUNC in scope: which function it stands for is not known before it is bound
+};
+
 // The invocations that are open, and the breakpoints of a capture: what a collector works with.
 class Invocations {
  public:
@@ -47,6 +55,10 @@ class Invocations {
 
   // The invocation that is open on a thread, or null.
   Invocation* open_on(ThreadId thread) const;
+
+  // What a call of the code at `entry` goes to. If no module is known there, a library may have come since: they are
+  // read anew.
+  Callee callee(Address entry);
 
   // Sets a breakpoint that goes when the capture does. What fails ends the capture with that error.
   void watch(Address where, BreakpointHandler handler);
@@ -59,14 +71,15 @@ class Invocations {
   Code& code;
   std::unordered_map<ThreadId, std::unique_ptr<Invocation>> open;
   std::unordered_set<Address> triggers;  // entries at which the capture itself has a breakpoint
-  std::optional<Error> failure;    // the first
-  bool catches_signals = false;    // the target has signal handlers
-  std::function<void()> on_event;  // after each hit of a breakpoint
+  std::optional<Error> failure;          // the first
+  bool catches_signals = false;          // the target has signal handlers
+  std::function<void()> on_event;        // after each hit of a breakpoint
   // An invocation is over whose trigger did not return: something else runs in its caller. It is gone afterwards.
   std::function<Verdict(Invocation&)> on_left;
 
  private:
   std::vector<BreakpointId> breakpoints_;
+  std::unordered_set<Address> unknown_;  // addresses that are in no module, as far as was seen
 };
 
 // Sees the calls inside invocations, and feeds their shadow stacks. All of its methods run in handlers.
@@ -101,15 +114,5 @@ std::unique_ptr<Collector> make_breakpoint_collector(Invocations& invocations);
 
 // `unit` is instructions or calls.
 std::unique_ptr<Collector> make_stepping_collector(Invocations& invocations, Unit unit);
-
-// The frame of a call to `entry`: the function in scope there, or what the import or the function out of scope is
-// called.
-struct Callee {
-  const Function* function = nullptr;  // in scope, and entered at its start; null for one that is only a border frame
-  FrameId frame = 0;
-  const Function* resolver =
-      nullptr;  // an IFUNC in scope: which function it stands for is not known before it is bound
-};
-Callee callee_at(Program& program, Address entry);
 
 }  // namespace flamb

@@ -95,8 +95,8 @@ enum class Verdict {
   stop,   // `resume` or `call` returns with Stop::Kind::requested
 };
 
-// Called once for each thread that reaches the breakpoint. It may call read_register, read_memory
-// and set_breakpoint; nothing else.
+// Called once for each thread that reaches the breakpoint. It may call read_register, read_memory,
+// modules and set_breakpoint; nothing else.
 using BreakpointHandler = std::function<Verdict(ThreadId)>;
 
 // What `call` reports when it is over.

@@ -218,7 +218,7 @@ void SteppingCollector::enter(Invocation& invocation, const Callee& callee, Shad
 }
 
 void SteppingCollector::call(Invocation& invocation, State& state, Address entry, const ShadowStack::Call& at) {
-  const Callee callee = callee_at(invocations_.program, entry);
+  const Callee callee = invocations_.callee(entry);
   if (callee.resolver != nullptr) {
     state.forwarded = at;
   } else if (callee.function != nullptr || !is_border(invocation.stack)) {
@@ -240,7 +240,7 @@ void SteppingCollector::jump(Invocation& invocation, State& state, Address from,
   if (target != nullptr && target == program.function_at(from) && target->start != to.pc) return;
   if (target != nullptr && target->is_cold_part) return;
   if (target == nullptr && program.module_at(to.pc) == program.module_at(from)) return;  // from PLT to PLT
-  const Callee callee = callee_at(invocations_.program, to.pc);
+  const Callee callee = invocations_.callee(to.pc);
   const bool is_entry = callee.function != nullptr || target == nullptr || target->start == to.pc;
   const ShadowStack::Call innermost = invocation.stack.innermost();
   if (!is_entry || callee.frame == innermost.frame) return;
@@ -330,8 +330,7 @@ Verdict SteppingCollector::lose_track(Invocation& invocation, State& state, Addr
     const auto return_address = read_word(debugger, *slot);
     if (return_address && invocations_.code.interruption(*slot, *return_address)) {
       interrupt(invocation, state, *slot, *return_address);
-      enter(invocation, callee_at(invocations_.program, function->start),
-            {.slot = *slot, .return_address = *return_address});
+      enter(invocation, invocations_.callee(function->start), {.slot = *slot, .return_address = *return_address});
     }
   }
   state.run = {};
@@ -364,7 +363,7 @@ Verdict SteppingCollector::entered(Invocation& invocation, Address entry) {
   if (!return_address) return invocations_.fail(return_address.error());
 
   if (state.run.is_known) interrupt(invocation, state, *slot, *return_address);
-  enter(invocation, callee_at(invocations_.program, entry), {.slot = *slot, .return_address = *return_address});
+  enter(invocation, invocations_.callee(entry), {.slot = *slot, .return_address = *return_address});
   go(state, {entry, *slot});
   return Verdict::go_on;
 }

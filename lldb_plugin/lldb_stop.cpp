@@ -106,7 +106,8 @@ bool StopReader::read_threads(lldb::SBProcess& process, bool interrupted, Thread
   for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
     lldb::SBThread thread = process.GetThreadAtIndex(i);
     if (thread.GetThreadID() == except) continue;
-    explained |= thread.GetStopReason() == lldb::eStopReasonBreakpoint;
+    const lldb::StopReason reason = thread.GetStopReason();
+    explained |= reason == lldb::eStopReasonBreakpoint || reason == lldb::eStopReasonTrace;
     read_thread(process, thread, interrupted);
   }
   // LLDB 14 stays stopped, without a reason, where its step over one breakpoint ended at the next.
@@ -124,6 +125,7 @@ void StopReader::read_thread(lldb::SBProcess& process, lldb::SBThread& thread, b
     }
     case lldb::eStopReasonException: return note(Stop::Kind::signal, thread);
     case lldb::eStopReasonExec: return note(Stop::Kind::exec, thread);
+    case lldb::eStopReasonTrace:  // LLDB's own step over a breakpoint, which another thread's stop has cut short
     case lldb::eStopReasonInvalid:
     case lldb::eStopReasonNone: return;
     default: return note(Stop::Kind::user, thread);
