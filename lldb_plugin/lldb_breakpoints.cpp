@@ -48,6 +48,8 @@ bool Breakpoints::on_hit(void* site, lldb::SBProcess& process, lldb::SBThread& t
 }
 
 void Breakpoints::dispatch(lldb::SBProcess& process, lldb::SBThread& thread, lldb::break_id_t id) {
+  // Else LLDB has called back, and a thread that did not run since still shows its last hit.
+  if (!in_expression_) return;
   const auto last = last_stops_.find(thread.GetThreadID());
   if (last != last_stops_.end() && last->second == process.GetStopID(true)) return;
   const auto site = sites_by_lldb_id_.find(id);

@@ -41,6 +41,9 @@ class Breakpoints {
   const std::string& failure() const { return failure_; }
   void forget_requests();
 
+  // While an expression runs LLDB calls nobody back: then the stops are dispatched.
+  void set_in_expression(bool in_expression) { in_expression_ = in_expression; }
+
   // The thread whose handlers run now; null outside of handlers. Its innermost frame is kept, for its registers.
   lldb::SBFrame* current_frame(ThreadId thread);
 
@@ -66,6 +69,7 @@ class Breakpoints {
   std::unordered_map<lldb::break_id_t, Site*> sites_by_lldb_id_;
   std::unordered_map<BreakpointId, Address> addresses_;
   std::unordered_map<ThreadId, std::uint32_t> last_stops_;  // LLDB's number of the stop a thread's handlers last ran in
+  bool in_expression_ = false;
   BreakpointId next_id_ = 1;
   std::optional<ThreadId> requested_;
   std::string failure_;

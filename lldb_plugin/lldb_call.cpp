@@ -110,8 +110,10 @@ Result<CallOutcome> LldbDebugger::call(const std::string& expression, const Call
     const QuietStop quiet(debugger_);
     value = frame.EvaluateExpression((*trap)->prefixed(expression).c_str(), options_of_call());
   }
+  breakpoints_.set_in_expression(true);
   auto outcome = was_interrupted(value.GetError()) ? finish_call(*caller, reader)
                                                    : fail(Fault::user, error_text(value.GetError()));
+  breakpoints_.set_in_expression(false);
   breakpoints_.remove(*at_trap);
   if (!outcome || outcome->finished) selection.restore();
   return outcome;
