@@ -30,11 +30,11 @@ struct Transfer {
   };
 
   Kind kind = Kind::none;
-  bool is_direct = false;      // `target` holds where it goes
-  bool is_switch = false;      // an indirect jump through a table: stays in its function
+  bool is_direct = false;             // `target` holds where it goes
+  bool is_switch = false;             // an indirect jump through a table: stays in its function
   bool follows_stack_switch = false;  // the stack pointer was loaded from another register just before: longjmp
-  std::uint8_t condition = 0;  // conditional: the processor's condition code, or one of the codes above 15
-  std::uint16_t pops = 0;      // ret: bytes taken off the stack beyond the return address
+  std::uint8_t condition = 0;         // conditional: the processor's condition code, or one of the codes above 15
+  std::uint16_t pops = 0;             // ret: bytes taken off the stack beyond the return address
   Address address = 0;
   Address next = 0;    // the instruction after it
   Address target = 0;  // direct ones
