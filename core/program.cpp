@@ -86,6 +86,10 @@ Result<void> Program::refresh() {
   std::vector<Module> readable;
   std::vector<std::string> unreadable;
   for (Module& module : *listed) {
+    // One debugger gives a link's name, the other that of the file: the frames' names must not depend on it.
+    std::error_code not_there;
+    const auto file = std::filesystem::canonical(module.path, not_there);
+    if (!not_there) module.path = file.string();
     std::shared_ptr<LoadedModule> known = state_->keep_or_load(module, unreadable);
     if (!known) continue;
     known->set_index(loaded.size());
