@@ -133,6 +133,7 @@ Result<std::vector<ThreadId>> LldbDebugger::threads() {
   if (auto ready = need_process(); !ready) return tl::unexpected<Error>(ready.error());
   std::vector<ThreadId> ids;
   lldb::SBProcess current = process();
+  ids.reserve(current.GetNumThreads());
   for (std::uint32_t i = 0; i < current.GetNumThreads(); ++i) ids.push_back(current.GetThreadAtIndex(i).GetThreadID());
   return ids;
 }

@@ -160,7 +160,7 @@ bool is_in_memory(lldb::SBType type, const Classes& classes, std::uint64_t rax,
   return classes.may_be_in_memory && first_argument == rax;
 }
 
-constexpr std::string_view kName = "returned";
+constexpr const char* kName = "returned";
 
 // "(int) 42", as LLDB's `p` prints a value: without a name.
 std::string description(lldb::SBValue value) {
@@ -185,13 +185,13 @@ Result<std::string> returned_value(lldb::SBFrame frame, lldb::SBType declared,
   const std::uint64_t rax = frame.FindRegister("rax").GetValueAsUnsigned();
   lldb::SBValue value;
   if (is_in_memory(type, classes, rax, first_argument)) {
-    value = target.CreateValueFromAddress(kName.data(), lldb::SBAddress(rax, target), declared);
+    value = target.CreateValueFromAddress(kName, lldb::SBAddress(rax, target), declared);
   } else {
     auto bytes = gather(frame, type, classes);
     lldb::SBError error;
     lldb::SBData data;
     data.SetData(error, bytes.data(), bytes.size(), lldb::eByteOrderLittle, 8);
-    value = target.CreateValueFromData(kName.data(), data, declared);
+    value = target.CreateValueFromData(kName, data, declared);
   }
   if (!value.IsValid() || value.GetError().Fail()) {
     const char* why = value.GetError().GetCString();
