@@ -111,7 +111,9 @@ class Lldb:
     value = re.compile(r"^\([^$]*\) \$\d+ = (.*)$", re.MULTILINE)
 
     def clean(self, section):
-        return re.sub(r"^\(lldb\) .*\n?", "", section, flags=re.MULTILINE)
+        section = re.sub(r"^\(lldb\) .*\n?", "", section, flags=re.MULTILINE)
+        # What LLDB says of a process that was killed comes whenever its event thread gets to it: it is no one section's.
+        return re.sub(r"^Process \d+ exited with status = 9 \([^)]*\) killed\n?", "", section, flags=re.MULTILINE)
 
     own_kinds = ("shared-library-event", "thread-creation", "jit-debug-register", "language-exception",
                  "Exception", "exception")

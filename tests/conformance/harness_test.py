@@ -103,6 +103,13 @@ class PlanTest(unittest.TestCase):
                          "apply --collector breakpoints --output-directory /o f(1)")
         self.assertEqual(plan.with_options("help capture", "breakpoints", "/o"), "help capture")
 
+    def test_leaves_out_what_lldb_says_of_a_killed_process_but_not_of_one_that_ended(self):
+        lldb = dialects.Lldb({})
+        killed = "Current breakpoints:\nProcess 42 exited with status = 9 (0x00000009) killed\n1: name\n"
+        self.assertEqual(lldb.clean(killed), "Current breakpoints:\n1: name\n")
+        ended = "Process 42 exited with status = 3 (0x00000003)\n"
+        self.assertEqual(lldb.clean(ended), ended)
+
     def test_sections_are_what_was_printed_after_a_marker(self):
         lldb = dialects.Lldb(None)
         output = "(lldb) # @@1.a@@\n(lldb) frame info\nframe #0\n(lldb) # @@1.b@@\n(lldb) version\n"
