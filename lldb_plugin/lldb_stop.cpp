@@ -3,9 +3,9 @@
 #include <signal.h>
 
 #include <array>
-#include <cstdlib>
-#include <fstream>
 #include <string>
+
+#include "proc.h"
 
 namespace flamb {
 
@@ -28,17 +28,6 @@ std::string signal_name(lldb::SBProcess& process, int signal) {
   return name ? name : fmt::format("signal {}", signal);
 }
 
-// The signals that the process handles or ignores, the lowest bit being signal 1.
-std::uint64_t survived_signals(lldb::pid_t process) {
-  std::ifstream status(fmt::format("/proc/{}/status", process));
-  std::uint64_t signals = 0;
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("SigCgt:") || line.starts_with("SigIgn:"))
-      signals |= std::strtoull(line.c_str() + 7, nullptr, 16);
-  }
-  return signals;
-}
-
 }  // namespace
 
 std::string stop_description(lldb::SBThread& thread) {
@@ -58,7 +47,7 @@ StopReader::StopReader(lldb::SBTarget target, Breakpoints& ours, bool is_local)
 }
 
 void StopReader::note_signals(lldb::SBProcess& process, bool is_local) {
-  const std::uint64_t survived = is_local ? survived_signals(process.GetProcessID()) : 0;
+  const std::uint64_t survived = is_local ? survived_signals(static_cast<pid_t>(process.GetProcessID())) : 0;
   for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
     lldb::SBThread thread = process.GetThreadAtIndex(i);
     if (thread.GetStopReason() != lldb::eStopReasonSignal) continue;
