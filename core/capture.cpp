@@ -1,7 +1,6 @@
 #include "capture.h"
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
 
 #include "deadline.h"
@@ -38,14 +37,10 @@ Result<Collection> Capture::wait() {
   target_ = *target;
   watch_triggers();
 
-  std::atomic<bool> has_expired = false;
-  const Deadline deadline(settings_.timeout, [&] {
-    has_expired = true;
-    invocations_.debugger.interrupt();
-  });
+  const Deadline deadline(settings_.timeout, [&] { invocations_.debugger.interrupt(); });
   while (!invocations_.failure) {
     const auto stop = invocations_.debugger.resume();
-    has_timed_out_ = has_expired;
+    has_timed_out_ = deadline.has_expired();
     if (!stop) {
       end_all(stop.error().message);
       invocations_.failure = stop.error();
@@ -70,11 +65,7 @@ Result<Collection> Capture::call() {
   const auto thread = debugger.selected_thread();
   if (!thread) return tl::unexpected(thread.error());
 
-  std::atomic<bool> has_expired = false;
-  const Deadline deadline(settings_.timeout, [&] {
-    has_expired = true;
-    debugger.interrupt();
-  });
+  const Deadline deadline(settings_.timeout, [&] { debugger.interrupt(); });
   auto& invocation = invocations_.open[*thread] = std::make_unique<Invocation>(*thread, settings_.tree);
   invocation->profile.trigger = settings_.trigger;
   invocation->profile.thread_id = *thread;
@@ -86,7 +77,7 @@ Result<Collection> Capture::call() {
     }
     watch_expression(code);
   });
-  has_timed_out_ = has_expired;
+  has_timed_out_ = deadline.has_expired();
   if (!outcome) return tl::unexpected(outcome.error());
   if (outcome->finished) values_.push_back(outcome->value);
   const std::string why = outcome->finished ? "" : reason(outcome->stop);

@@ -29,7 +29,9 @@ Deadline::Deadline(std::optional<double> seconds, std::function<void()> expire) 
   const BlockedSignals blocked;  // the new thread inherits the mask
   thread_ = std::thread([this, limit = std::chrono::duration<double>(*seconds), expire = std::move(expire)] {
     std::unique_lock lock(mutex_);
-    if (!cancelled_.wait_for(lock, limit, [this] { return is_cancelled_; })) expire();
+    if (cancelled_.wait_for(lock, limit, [this] { return is_cancelled_; })) return;
+    has_expired_ = true;
+    expire();
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -16,10 +17,13 @@ class Deadline {
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
+  bool has_expired() const { return has_expired_; }
+
  private:
   std::mutex mutex_;
   std::condition_variable cancelled_;
   bool is_cancelled_ = false;
+  std::atomic<bool> has_expired_ = false;
   std::thread thread_;
 };
 
