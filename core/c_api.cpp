@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "c_session.h"
-#include "options.h"
+#include "options/options.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "code.h"
 #include "debugger.h"
 #include "profile.h"
-#include "program.h"
+#include "program/program.h"
 #include "shadow_stack.h"
 
 namespace flamb {

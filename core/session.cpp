@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "capture.h"
-#include "options.h"
+#include "options/options.h"
 #include "output_file.h"
 #include "progress.h"
 #include "viewer.h"

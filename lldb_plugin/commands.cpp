@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lldb_debugger.h"
-#include "options.h"
+#include "options/options.h"
 #include "session.h"
 #include "typed_line.h"
 

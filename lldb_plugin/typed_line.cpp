@@ -1,6 +1,6 @@
 #include "typed_line.h"
 
-#include "option_table.h"
+#include "options/option_table.h"
 
 namespace flamb {
 

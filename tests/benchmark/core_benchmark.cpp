@@ -5,7 +5,7 @@
 #include <ostream>
 #include <string>
 
-#include "exporter.h"
+#include "exporters/exporter.h"
 #include "sample_profiles.h"
 
 namespace flamb {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "options.h"
+#include "options/options.h"
 
 namespace flamb {
 namespace {

@@ -1,11 +1,11 @@
 // What the exporters are made of: names, numbers, the cut and the layout.
 #include <gtest/gtest.h>
 
-#include "frame_name.h"
-#include "numbers.h"
+#include "exporters/frame_name.h"
+#include "exporters/numbers.h"
+#include "exporters/svg_layout.h"
+#include "exporters/tree_walk.h"
 #include "sample_profiles.h"
-#include "svg_layout.h"
-#include "tree_walk.h"
 
 namespace flamb {
 namespace {

@@ -1,4 +1,4 @@
-#include "exporter.h"
+#include "exporters/exporter.h"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "elf_image.h"
+#include "program/elf_image.h"
 #include "program_fixture.h"
 
 namespace flamb {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "fake_debugger.h"
-#include "program.h"
+#include "program/program.h"
 
 namespace flamb {
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "exporter.h"
-#include "options.h"
+#include "exporters/exporter.h"
+#include "options/options.h"
 
 namespace flamb {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "options.h"
+#include "options/options.h"
 
 namespace flamb {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "exporter.h"
+#include "exporters/exporter.h"
 #include "sample_profiles.h"
 
 namespace {

@@ -1,0 +1,76 @@
+#include "exporters/exporter.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <numeric>
+
+#include "exporters/frame_name.h"
+#include "exporters/numbers.h"
+
+namespace flamb {
+
+void write_collapsed(const Profile& profile, std::ostream& out);
+void write_svg(const Profile& profile, std::ostream& out);
+void write_text(const Profile& profile, std::ostream& out);
+
+namespace {
+
+constexpr std::array<std::string_view, 2> collapsed_aliases = {"brendan_gregg", "folded"};
+
+constexpr std::array<Exporter, 3> list = {{
+    {"collapsed", collapsed_aliases, "collapsed", "one line a stack, for flamegraph.pl, inferno, speedscope",
+     write_collapsed},
+    {"svg", {}, "svg", "an interactive flame graph in one file, for any browser", write_svg},
+    {"text", {}, "txt", "the call tree and the top functions, for reading at the prompt", write_text},
+}};
+
+std::uint64_t total_weight(const CallTree& tree) {
+  return std::accumulate(tree.nodes().begin(), tree.nodes().end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const CallTree::Node& node) { return sum + node.self; });
+}
+
+std::string local_time(std::chrono::system_clock::time_point date) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(date);
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", parts);
+}
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+std::span<const Exporter> exporters() { return list; }
+
+const Exporter* find_exporter(std::string_view name) {
+  const auto found = std::ranges::find_if(list, [name](const Exporter& each) {
+    return each.name == name || std::ranges::find(each.aliases, name) != each.aliases.end();
+  });
+  return found != list.end() ? &*found : nullptr;
+}
+
+std::string title(const Profile& profile) {
+  std::string which = profile.merged > 1 ? fmt::format("{} invocations merged", grouped(profile.merged))
+                                         : fmt::format("invocation {}", grouped(profile.invocation));
+  if (profile.merged <= 1 && profile.thread_id != 0) which += fmt::format(" of thread {}", profile.thread_id);
+  return fmt::format("{}, {}: {}", clean_name(profile.trigger), which,
+                     weight(total_weight(profile.tree), profile.unit));
+}
+
+std::string subtitle(const Profile& profile) {
+  std::string text;
+  if (!profile.program.empty()) text += clean_name(file_name(profile.program));
+  if (profile.pid != 0) text += fmt::format(" (pid {})", profile.pid);
+  if (!profile.debugger.empty()) text += fmt::format(" in {}", clean_name(profile.debugger));
+  if (!profile.collector.empty()) text += fmt::format(", collector {}", profile.collector);
+  text += fmt::format(", {}; ", local_time(profile.date));
+  text += profile.incomplete.empty() ? "complete" : fmt::format("incomplete: {}", clean_name(profile.incomplete));
+  if (profile.tree.was_cut()) text += "; the deepest frames are cut";
+  return text;
+}
+
+}  // namespace flamb
