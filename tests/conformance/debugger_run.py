@@ -57,7 +57,7 @@ class Terminal:
         self.pid, self.master = pty.fork()
         if self.pid == 0:
             # LLDB's line editor needs a size, and lines must not wrap.
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 1000, 0, 0))
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 30000, 0, 0))
             os.chdir(directory)
             os.execvpe(argv[0], argv, environment)
 
