@@ -50,6 +50,16 @@ def mount_full(directory):
     return full
 
 
+def require_watchpoints(installation, program):
+    """Some virtual machines take the processor's debug registers and never trap: no debugger's watchpoint triggers there."""
+    commands = ["break main", "run", "watch watched", "continue"]
+    words = [word for command in commands for word in ("-ex", command)]
+    shown = subprocess.run([installation.gdb, "-nx", "-batch", *words, str(program)], check=False, text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+    if "exited normally" in shown.stdout:
+        raise Skip("hardware watchpoints do not trigger on this machine, without flamb neither")
+
+
 class Run:
     """One run of a case, with a directory of its own."""
 
@@ -76,6 +86,8 @@ class Run:
         os.mkfifo(self.places["mark"])
         if "core" in needs:
             self.places["core"] = make_core(self.installation, self.places["program"], self.directory)
+        if "watchpoints" in needs:
+            require_watchpoints(self.installation, self.places["program"])
         if "full" in needs:
             self.full = mount_full(self.directory)
             self.places["full"] = self.full / "room"
