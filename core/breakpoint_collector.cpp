@@ -33,7 +33,7 @@ class BreakpointCollector final : public Collector {
   }
 
   void reach(Address entry) override;
-  void cut_short(Invocation&) override {}  // every call was counted when it began
+  void end(Invocation&) override {}  // every call was counted when it began
   void libraries_changed() override {
     has_watched_callbacks_ = false;
     watch_callbacks(max_watched_ahead);

@@ -163,7 +163,7 @@ void Capture::watch_return(Address where) {
 }
 
 Verdict Capture::end(Invocation& invocation, std::string why_incomplete) {
-  if (!why_incomplete.empty()) collector_.cut_short(invocation);
+  collector_.end(invocation);
   invocation.stack.close();
   invocation.profile.tree.finish();
   const bool returned = why_incomplete.empty();

@@ -146,6 +146,30 @@ std::optional<std::int64_t> stack_change(const Instruction& instruction) {
   }
 }
 
+// leave; mov rsp, rbp; lea rsp, [rbp - N]
+bool sets_stack_from_frame_pointer(const Instruction& instruction) {
+  const auto& [target, source] = std::tie(instruction.operands[0], instruction.operands[1]);
+  switch (instruction.decoded.mnemonic) {
+    case ZYDIS_MNEMONIC_LEAVE: return true;
+    case ZYDIS_MNEMONIC_MOV: return target.reg.value == ZYDIS_REGISTER_RSP && source.reg.value == ZYDIS_REGISTER_RBP;
+    case ZYDIS_MNEMONIC_LEA:
+      return target.reg.value == ZYDIS_REGISTER_RSP && source.mem.base == ZYDIS_REGISTER_RBP &&
+             source.mem.index == ZYDIS_REGISTER_NONE;
+    default: return false;
+  }
+}
+
+// The word that the instruction writes, relative to the stack pointer, if it is one at a fixed distance.
+std::optional<std::int64_t> written_stack_word(const Instruction& instruction) {
+  const auto end = instruction.operands.begin() + instruction.decoded.operand_count_visible;
+  const auto written = std::find_if(instruction.operands.begin(), end, [](const ZydisDecodedOperand& operand) {
+    return operand.type == ZYDIS_OPERAND_TYPE_MEMORY && operand.mem.base == ZYDIS_REGISTER_RSP &&
+           operand.mem.index == ZYDIS_REGISTER_NONE && (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+  });
+  if (written == end) return std::nullopt;
+  return written->mem.disp.has_displacement ? written->mem.disp.value : 0;
+}
+
 // Does the instruction load from memory with a scaled index: the read of a jump table?
 bool reads_table(const Instruction& instruction) {
   const auto mnemonic = instruction.decoded.mnemonic;
@@ -212,6 +236,7 @@ Block Code::decode_block(Address start) {
   Block block;
   block.start = start;
   block.stack_change = 0;
+  std::vector<std::int64_t> written;  // words on the stack, relative to the stack pointer at the start
   std::array<std::uint8_t, max_instruction_length> text;
   Instruction instruction;
   for (Address address = start;; address = instruction.next()) {
@@ -224,9 +249,13 @@ Block Code::decode_block(Address start) {
     }
     if (const auto transfer = transfer_of(instruction)) {
       block.end = *transfer;
+      block.writes_return_address =
+          block.stack_change && std::find(written.begin(), written.end(), *block.stack_change) != written.end();
       return block;
     }
+    if (const auto word = written_stack_word(instruction)) written.push_back(block.stack_change.value_or(0) + *word);
     const auto change = stack_change(instruction);
+    if (!change) block.restores_stack = sets_stack_from_frame_pointer(instruction);
     if (block.stack_change && change) {
       *block.stack_change += *change;
     } else {

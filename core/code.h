@@ -48,6 +48,8 @@ struct Block {
   Transfer end;
   // What the instructions before `end` do to the stack pointer; nothing if that depends on more than their own text.
   std::optional<std::int64_t> stack_change;
+  bool restores_stack = false;  // where `stack_change` is not known: it is set from the frame pointer, then known
+  bool writes_return_address = false;  // `end` is a return that goes where the block itself says
 };
 
 // What a function's code refers to.

@@ -100,8 +100,8 @@ class Collector {
   // Sees to it that calls of the code at `entry` are seen.
   virtual void reach(Address entry) = 0;
 
-  // The invocation ends here without a return: what its thread has done up to now is to be counted.
-  virtual void cut_short(Invocation& invocation) = 0;
+  // The invocation ends here, at its return or before: what its thread has done up to now is to be counted.
+  virtual void end(Invocation& invocation) = 0;
 
   // A signal is about to be delivered, whose handler may be anywhere.
   virtual void signalled() = 0;

@@ -1,12 +1,13 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "code_path.h"
 #include "collector.h"
 
 // Counts every instruction without stepping: between two branches the code is known, so the target runs from one
 // breakpoint to the next, each on an instruction whose outcome is not known beforehand (a conditional branch, an
-// indirect jump or call, a return). There the outcome is read off the registers, and the code from there on is followed
-// by decoding it, up to the next such instruction. What lies between is counted when the target has got there.
+// indirect jump or call). There the outcome is read off the registers, and the code from there on is followed by
+// decoding it, up to the next such instruction. What lies between is counted when the target has got there.
 //
 // Code out of scope is followed in the same way, but counts for the frame at the border.
 namespace flamb {
@@ -14,46 +15,44 @@ namespace {
 
 constexpr std::size_t slot_size = sizeof(Address);
 
-// How far one run may follow direct jumps and calls: only an endless loop has no branch for so long.
-constexpr int max_blocks = 100'000;
-
 // The dynamic loader's lazy binding ends in a jump to the function it has found, so many bytes from its entry at most.
 constexpr std::size_t max_binding_code = 1024;
-
-struct Position {
-  Address pc = 0;
-  Address stack = 0;
-};
 
 // Where a thread is going.
 struct Run {
   Position from;            // counted up to here
-  Transfer transfer;        // the instruction at which it stops next
+  CodePath::End end;        // where it stops next
   bool is_known = false;    // false outside of any call, and where the thread cannot be followed
   bool is_binding = false;  // in the dynamic loader, on the way to a function: not counted
 };
 
 class SteppingCollector final : public Collector {
  public:
-  SteppingCollector(Invocations& invocations, Unit unit) : invocations_(invocations), unit_(unit) {}
+  SteppingCollector(Invocations& invocations, Unit unit)
+      : invocations_(invocations), unit_(unit), path_(invocations.code, invocations.program) {}
 
   std::string_view name() const override { return "stepping"; }
   Unit unit() const override { return unit_; }
   void begin(Invocation& invocation) override;
   Verdict entered(Invocation& invocation, Address entry) override;
   void reach(Address entry) override;
-  void cut_short(Invocation& invocation) override;
+  void end(Invocation& invocation) override;
   void signalled() override;
-  void libraries_changed() override { segments_.clear(); }
+  void libraries_changed() override {
+    segments_.clear();
+    path_.forget();
+  }
 
  private:
   // A run that a signal handler has interrupted.
   struct Interrupted {
     Run run;
+    std::vector<MadeCall> calls;
     Address slot;  // of the handler's call
   };
   struct State {
     Run run;
+    std::vector<MadeCall> calls;           // that are open where the run begins
     std::vector<Interrupted> interrupted;  // outermost first
     // A call of an IFUNC that is being bound: it begins where the stub jumps to.
     std::optional<ShadowStack::Call> forwarded;
@@ -65,14 +64,14 @@ class SteppingCollector final : public Collector {
   };
 
   // Following a run.
-  template <class Visit>
-  std::optional<Transfer> walk(Position at, const Visit& visit);
   void go(State& state, Position from);
-  void expect(Run& run, const Transfer& transfer);
-  bool passes(const Run& run, Address entry, Address slot);
+  void expect(Run& run, const CodePath::End& end);
+  bool passes(const State& state, const std::function<bool(const CodePath::Step&)>& where);
+  bool is_in(const std::vector<MadeCall>& calls, Address stack);
 
   // Counting it.
   void account(Invocation& invocation, State& state, std::optional<Position> until);
+  void follow(Invocation& invocation, State& state, const Transfer& transfer, Position to);
   void count(Invocation& invocation, const Block& block, std::uint64_t instructions);
   const std::vector<Segment>& segments(const Block& block);
   void call(Invocation& invocation, State& state, Address entry, const ShadowStack::Call& at);
@@ -81,7 +80,10 @@ class SteppingCollector final : public Collector {
 
   // At a stop.
   Verdict at_transfer(ThreadId thread, Address where);
+  bool is_at_end(const State& state, Position at);
+  bool comes_by(const State& state, Position at);
   Verdict decide(Invocation& invocation, State& state);
+  void settle(Invocation& invocation, State& state, Address stack);
   void after_return(Invocation& invocation, State& state, Position to);
   bool bind_lazily(Invocation& invocation, State& state, const Transfer& transfer, Position to);
   Verdict lose_track(Invocation& invocation, State& state, Address where);
@@ -93,6 +95,7 @@ class SteppingCollector final : public Collector {
 
   Invocations& invocations_;
   Unit unit_;
+  CodePath path_;
   std::unordered_map<ThreadId, State> states_;
   std::unordered_set<Address> watched_;                         // transfers
   std::unordered_set<Address> entries_;                         // entries that begin a call
@@ -105,75 +108,76 @@ void SteppingCollector::begin(Invocation& invocation) {
   state = State{};
   if (invocations_.catches_signals && invocations_.program.address_taken().size() <= max_watched_ahead) signalled();
   if (invocation.entry == 0) return;
+  state.calls.push_back({invocation.slot, invocation.return_address, true});
   if (unit_ == Unit::calls) invocation.stack.weigh(1);
   go(state, {invocation.entry, invocation.slot});
-}
-
-// Visits the blocks from a position on, with the stack pointer at each one's start, up to the first transfer whose
-// outcome is not known, which it returns. Nothing if there is none, or if `visit` returns false.
-template <class Visit>
-std::optional<Transfer> SteppingCollector::walk(Position at, const Visit& visit) {
-  for (int blocks = 0; blocks < max_blocks; ++blocks) {
-    const Block& block = invocations_.code.block(at.pc);
-    if (!visit(block, at.stack)) return std::nullopt;
-    const bool is_call = block.end.kind == Transfer::Kind::call;
-    const bool is_known = block.end.is_direct && block.end.kind != Transfer::Kind::conditional &&
-                          (!is_call || block.stack_change.has_value());
-    if (!is_known) return block.end;
-    at.stack += static_cast<Address>(block.stack_change.value_or(0)) - (is_call ? slot_size : 0);
-    at.pc = block.end.target;
-  }
-  return std::nullopt;
 }
 
 // Lets the thread run from a position on: plants the breakpoint at which it will stop.
 void SteppingCollector::go(State& state, Position from) {
   state.run = {};
   state.run.from = from;
-  if (const auto end = walk(from, [](const Block&, Address) { return true; })) expect(state.run, *end);
+  OpenCalls calls(state.calls);
+  if (const auto end = path_.follow(from, calls, [](const CodePath::Step&) { return true; })) expect(state.run, *end);
 }
 
-void SteppingCollector::expect(Run& run, const Transfer& transfer) {
-  run.transfer = transfer;
+void SteppingCollector::expect(Run& run, const CodePath::End& end) {
+  run.end = end;
   run.is_known = true;
-  if (!watched_.insert(transfer.address).second) return;
-  invocations_.watch(transfer.address,
-                     [this, where = transfer.address](ThreadId thread) { return at_transfer(thread, where); });
+  const Address where = end.transfer.address;
+  if (end.leaves_root) return;  // the capture has a breakpoint where it goes to
+  if (!watched_.insert(where).second) return;
+  invocations_.watch(where, [this, where](ThreadId thread) { return at_transfer(thread, where); });
 }
 
-// Does the run come by an entry, called with its return address at that slot?
-bool SteppingCollector::passes(const Run& run, Address entry, Address slot) {
+// Does the run come by there?
+bool SteppingCollector::passes(const State& state, const std::function<bool(const CodePath::Step&)>& where) {
   bool found = false;
-  if (run.is_known) {
-    walk(run.from, [&](const Block& block, Address stack) {
-      found = found || (block.start == entry && stack == slot);
+  if (state.run.is_known) {
+    OpenCalls calls(state.calls);
+    path_.follow(state.run.from, calls, [&](const CodePath::Step& step) {
+      found = found || where(step);
       return !found;
     });
   }
   return found;
 }
 
+// Are these calls open on the stopped thread, whose stack pointer is `stack`?
+bool SteppingCollector::is_in(const std::vector<MadeCall>& calls, Address stack) {
+  return std::all_of(calls.begin(), calls.end(), [&](const MadeCall& call) {
+    return call.slot >= stack && read_word(invocations_.debugger, call.slot) == call.return_address;
+  });
+}
+
 // Counts the run, to its end or to where a signal has interrupted it.
 void SteppingCollector::account(Invocation& invocation, State& state, std::optional<Position> until) {
   if (!state.run.is_known || state.run.is_binding) return;
-  walk(state.run.from, [&](const Block& block, Address stack) {
+  OpenCalls calls(state.calls);
+  path_.follow(state.run.from, calls, [&](const CodePath::Step& step) {
+    const Block& block = step.block;
     if (until) {
       const auto at = std::find(block.instructions.begin(), block.instructions.end(), until->pc);
-      if (at != block.instructions.end()) {
+      if (at != block.instructions.end() && is_in(calls.made(), until->stack)) {
         count(invocation, block, static_cast<std::uint64_t>(at - block.instructions.begin()));
         return false;
       }
     }
     count(invocation, block, block.instructions.size());
-    const bool is_followed = block.end.is_direct && block.end.kind != Transfer::Kind::conditional;
-    const Address then = stack + static_cast<Address>(block.stack_change.value_or(0));
-    if (is_followed && block.end.kind == Transfer::Kind::call && block.stack_change) {
-      call(invocation, state, block.end.target, {.slot = then - slot_size, .return_address = block.end.next});
-    } else if (is_followed && block.end.kind == Transfer::Kind::jump) {
-      jump(invocation, state, block.end.address, {block.end.target, then});
-    }
+    if (step.then) follow(invocation, state, block.end, *step.then);
     return true;
   });
+  calls.apply_to(state.calls);
+}
+
+// A transfer within a run, whose outcome was known.
+void SteppingCollector::follow(Invocation& invocation, State& state, const Transfer& transfer, Position to) {
+  switch (transfer.kind) {
+    case Transfer::Kind::call:
+      return call(invocation, state, to.pc, {.slot = to.stack, .return_address = transfer.next});
+    case Transfer::Kind::ret: return invocation.stack.settle(to.stack);
+    default: return jump(invocation, state, transfer.address, to);
+  }
 }
 
 void SteppingCollector::count(Invocation& invocation, const Block& block, std::uint64_t instructions) {
@@ -252,17 +256,37 @@ Verdict SteppingCollector::at_transfer(ThreadId thread, Address where) {
   const auto found = states_.find(thread);
   if (invocation == nullptr || found == states_.end()) return Verdict::go_on;
   State& state = found->second;
-  if (state.run.is_known && state.run.transfer.address == where) {
-    account(*invocation, state, std::nullopt);
-    return decide(*invocation, state);
+  const CodePath::End& end = state.run.end;
+  if (!state.run.is_known) return Verdict::go_on;
+  if (state.run.is_binding) return where == end.transfer.address ? decide(*invocation, state) : Verdict::go_on;
+
+  const auto stack = invocations_.debugger.read_register(thread, Register::rsp);
+  if (!stack) return invocations_.fail(stack.error());
+  if (!is_at_end(state, {where, *stack})) {
+    return comes_by(state, {where, *stack}) ? Verdict::go_on : lose_track(*invocation, state, where);
   }
-  if (!state.run.is_known || state.run.is_binding) return Verdict::go_on;
-  return lose_track(*invocation, state, where);
+  account(*invocation, state, std::nullopt);
+  return decide(*invocation, state);
+}
+
+// Is this where the run ends? Recursion may come by its last instruction before.
+bool SteppingCollector::is_at_end(const State& state, Position at) {
+  const CodePath::End& end = state.run.end;
+  if (at.pc != end.transfer.address || end.leaves_root) return false;
+  return end.stack ? *end.stack == at.stack : !comes_by(state, at);
+}
+
+// Is this a transfer on the run's way, whose outcome is known?
+bool SteppingCollector::comes_by(const State& state, Position at) {
+  return passes(state, [&](const CodePath::Step& step) {
+    return step.block.end.address == at.pc && step.stack_at_end == at.stack;
+  });
 }
 
 // The thread is at the transfer it was expected at.
 Verdict SteppingCollector::decide(Invocation& invocation, State& state) {
-  const Transfer transfer = state.run.transfer;
+  const Transfer transfer = state.run.end.transfer;
+  if (!state.run.end.keeps_stack) state.calls.clear();
   const auto stack = invocations_.debugger.read_register(invocation.thread, Register::rsp);
   if (!stack) return invocations_.fail(stack.error());
   const auto destination = invocations_.code.destination(transfer, invocation.thread);
@@ -270,7 +294,7 @@ Verdict SteppingCollector::decide(Invocation& invocation, State& state) {
   if (!destination || transfer.kind == Transfer::Kind::none) return Verdict::go_on;  // it will fault by itself
   if (invocation.entry != 0 && *stack > invocation.slot) return Verdict::go_on;      // longjmp has cut the trigger off
 
-  invocation.stack.settle(*stack);
+  settle(invocation, state, *stack);
   if (transfer.kind == Transfer::Kind::ret) {
     after_return(invocation, state, {*destination, *stack + slot_size + transfer.pops});
     return Verdict::go_on;
@@ -278,6 +302,7 @@ Verdict SteppingCollector::decide(Invocation& invocation, State& state) {
   Position to{*destination, *stack};
   if (transfer.kind == Transfer::Kind::call) {
     to.stack -= slot_size;
+    state.calls.push_back({to.stack, transfer.next});
     call(invocation, state, to.pc, {.slot = to.stack, .return_address = transfer.next});
   } else if (bind_lazily(invocation, state, transfer, to)) {
     return Verdict::go_on;
@@ -288,10 +313,17 @@ Verdict SteppingCollector::decide(Invocation& invocation, State& state) {
   return Verdict::go_on;
 }
 
+// Calls with their return address below the stack pointer are over.
+void SteppingCollector::settle(Invocation& invocation, State& state, Address stack) {
+  invocation.stack.settle(stack);
+  while (!state.calls.empty() && state.calls.back().slot < stack) state.calls.pop_back();
+}
+
 void SteppingCollector::after_return(Invocation& invocation, State& state, Position to) {
-  invocation.stack.settle(to.stack);
+  settle(invocation, state, to.stack);
   if (!state.interrupted.empty() && to.stack > state.interrupted.back().slot) {
     state.run = state.interrupted.back().run;
+    state.calls = std::move(state.interrupted.back().calls);
     state.interrupted.pop_back();
     return;
   }
@@ -310,7 +342,7 @@ bool SteppingCollector::bind_lazily(Invocation& invocation, State& state, const 
   if (!to_module || from_module == to_module || !is_call) return false;
   const auto leaves = invocations_.code.register_jump(to.pc, max_binding_code);
   if (!leaves) return false;
-  expect(state.run, *leaves);
+  expect(state.run, {*leaves});
   state.run.is_binding = true;
   return true;
 }
@@ -333,9 +365,10 @@ Verdict SteppingCollector::lose_track(Invocation& invocation, State& state, Addr
       enter(invocation, invocations_.callee(function->start), {.slot = *slot, .return_address = *return_address});
     }
   }
+  state.calls.clear();
   state.run = {};
   state.run.from = {where, *stack};
-  expect(state.run, invocations_.code.block(where).end);
+  expect(state.run, {invocations_.code.block(where).end});
   return decide(invocation, state);
 }
 
@@ -349,7 +382,8 @@ void SteppingCollector::interrupt(Invocation& invocation, State& state, Address 
     if (!rest.is_binding) rest.from = at;
     invocation.stack.settle(at.stack);
   }
-  state.interrupted.push_back({rest, slot});
+  state.interrupted.push_back({rest, std::move(state.calls), slot});
+  state.calls.clear();
 }
 
 // A trigger or another entry that is watched for its own sake.
@@ -358,7 +392,8 @@ Verdict SteppingCollector::entered(Invocation& invocation, Address entry) {
   if (state.run.is_binding) return Verdict::go_on;
   const auto slot = invocations_.debugger.read_register(invocation.thread, Register::rsp);
   if (!slot) return invocations_.fail(slot.error());
-  if (passes(state.run, entry, *slot)) return Verdict::go_on;
+  const auto calls_entry = [&](const CodePath::Step& step) { return step.block.start == entry && step.stack == *slot; };
+  if (passes(state, calls_entry)) return Verdict::go_on;
   const auto return_address = read_word(invocations_.debugger, *slot);
   if (!return_address) return invocations_.fail(return_address.error());
 
@@ -376,12 +411,13 @@ void SteppingCollector::reach(Address entry) {
   });
 }
 
-void SteppingCollector::cut_short(Invocation& invocation) {
+void SteppingCollector::end(Invocation& invocation) {
   const auto found = states_.find(invocation.thread);
   if (found == states_.end() || !found->second.run.is_known) return;
   const auto pc = invocations_.debugger.read_register(invocation.thread, Register::rip);
-  account(invocation, found->second, pc ? std::optional(Position{*pc, 0}) : std::nullopt);
-  found->second.run = {};
+  const auto stack = invocations_.debugger.read_register(invocation.thread, Register::rsp);
+  account(invocation, found->second, pc && stack ? std::optional(Position{*pc, *stack}) : std::nullopt);
+  states_.erase(found);
 }
 
 void SteppingCollector::signalled() {

@@ -3,40 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <map>
-
-#include "fake_debugger.h"
+#include "one_thread.h"
 
 namespace flamb {
 namespace {
 
 using testing::ElementsAre;
-
-constexpr Address text = 0x1000;
-constexpr Address data = 0x2000;
-constexpr ThreadId thread = 1;
-
-// A target of two pages, text and data, and one thread.
-class OneThread final : public FakeDebugger {
- public:
-  OneThread() : memory(0x2000) {}
-
-  Result<void> read_memory(Address from, std::span<std::byte> bytes) override {
-    if (from < text || from + bytes.size() > text + memory.size()) return fail(Fault::target, "unmapped");
-    std::memcpy(bytes.data(), memory.data() + (from - text), bytes.size());
-    return {};
-  }
-  Result<std::uint64_t> read_register(ThreadId, Register which) override { return registers[which]; }
-
-  void put(Address at, std::initializer_list<int> bytes) {
-    for (const int byte : bytes) memory[at++ - text] = static_cast<std::byte>(byte);
-  }
-  void put_word(Address at, std::uint64_t word) { std::memcpy(memory.data() + (at - text), &word, sizeof(word)); }
-
-  std::vector<std::byte> memory;
-  std::map<Register, std::uint64_t> registers;
-};
 
 class CodeTest : public testing::Test {
  protected:
@@ -67,6 +39,24 @@ TEST_F(CodeTest, KnowsWhatTheTextSaysOfTheStackPointer) {
   EXPECT_EQ(code.block(text).stack_change, 0) << "sub rsp, 24; push rdi; pop rdi; add rsp, 24; ret";
   EXPECT_FALSE(code.block(text + 0x100).stack_change) << "and rsp, -16; ret";
   EXPECT_FALSE(code.block(text + 0x200).stack_change) << "leave; ret";
+}
+
+TEST_F(CodeTest, KnowsAStackPointerTakenFromTheFramePointer) {
+  debugger.put(text, {0xC9, 0xC3});
+  debugger.put(text + 0x100, {0x48, 0x8D, 0x65, 0xF8, 0x5B, 0x5D, 0xC3});
+  debugger.put(text + 0x200, {0x48, 0x89, 0xEC, 0x48, 0x89, 0xCC, 0xC3});
+  EXPECT_TRUE(code.block(text).restores_stack) << "leave; ret";
+  EXPECT_TRUE(code.block(text + 0x100).restores_stack) << "lea rsp, [rbp - 8]; pop rbx; pop rbp; ret";
+  EXPECT_FALSE(code.block(text + 0x200).restores_stack) << "mov rsp, rbp; mov rsp, rcx; ret";
+}
+
+TEST_F(CodeTest, SeesAReturnAddressBeingWritten) {
+  debugger.put(text, {0x48, 0x89, 0x04, 0x24, 0xC3});
+  debugger.put(text + 0x100, {0x53, 0x48, 0x89, 0x44, 0x24, 0x08, 0x5B, 0xC3});
+  debugger.put(text + 0x200, {0x48, 0x89, 0x44, 0x24, 0xF8, 0xC3});
+  EXPECT_TRUE(code.block(text).writes_return_address) << "mov [rsp], rax; ret: a retpoline";
+  EXPECT_TRUE(code.block(text + 0x100).writes_return_address) << "push rbx; mov [rsp + 8], rax; pop rbx; ret";
+  EXPECT_FALSE(code.block(text + 0x200).writes_return_address) << "mov [rsp - 8], rax; ret";
 }
 
 TEST_F(CodeTest, ABlockEndsWhereNothingCanBeRead) {
