@@ -58,6 +58,10 @@ class Terminal:
         if self.pid == 0:
             # LLDB's line editor needs a size, and lines must not wrap.
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 30000, 0, 0))
+            # Without echo by the kernel: what is typed ahead must not land within what a command prints.
+            modes = termios.tcgetattr(0)
+            modes[3] &= ~termios.ECHO
+            termios.tcsetattr(0, termios.TCSANOW, modes)
             os.chdir(directory)
             os.execvpe(argv[0], argv, environment)
 
