@@ -7,16 +7,14 @@ namespace flamb {
 Result<Stop> LldbDebugger::launch() {
   input_.reset();
   module_stops_.reset();
-  // LLDB's own command, so that arguments, environment, terminal and all settings are those of `run`.
-  lldb::SBCommandReturnObject launched;
-  debugger_.GetCommandInterpreter().HandleCommand("process launch --stop-at-entry", launched);
-  lldb::SBProcess started = process();
-  if (!launched.Succeeded() || !has_process()) {
-    const char* why = launched.GetError();
-    std::string text = why ? why : "";
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    if (text.starts_with("error: ")) text.erase(0, 7);
-    return fail(Fault::target, fmt::format("LLDB could not start the program: {}", text),
+  // The target's own information holds the arguments, the environment and all settings that `run` goes by. Not through
+  // the command: it waits two seconds for input to be passed on, which does not begin before the target runs.
+  lldb::SBLaunchInfo launch = target_.GetLaunchInfo();
+  launch.SetLaunchFlags(launch.GetLaunchFlags() | lldb::eLaunchFlagStopAtEntry);
+  lldb::SBError error;
+  lldb::SBProcess started = target_.Launch(launch, error);
+  if (!error.Success() || !has_process()) {
+    return fail(Fault::target, fmt::format("LLDB could not start the program: {}", error.GetCString()),
                 "see that 'process launch' works");
   }
   has_moved_ = true;

@@ -51,17 +51,19 @@ def run_batch(dialect, program, commands, directory, environment, timeout):
 class Terminal:
     """A debugger at a pseudo terminal of its own, for what only a user can do: Ctrl-C."""
 
-    def __init__(self, argv, directory, environment, deadline):
+    def __init__(self, argv, directory, environment, deadline, echoes):
+        """`echoes`: the debugger shows what is typed even where the terminal does not."""
         self.output = b""
         self.deadline = deadline
         self.pid, self.master = pty.fork()
         if self.pid == 0:
             # LLDB's line editor needs a size, and lines must not wrap.
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 30000, 0, 0))
-            # Without echo by the kernel: what is typed ahead must not land within what a command prints.
-            modes = termios.tcgetattr(0)
-            modes[3] &= ~termios.ECHO
-            termios.tcsetattr(0, termios.TCSANOW, modes)
+            if echoes:
+                # Not the kernel too: what is typed ahead would land within what a command prints.
+                modes = termios.tcgetattr(0)
+                modes[3] &= ~termios.ECHO
+                termios.tcsetattr(0, termios.TCSANOW, modes)
             os.chdir(directory)
             os.execvpe(argv[0], argv, environment)
 

@@ -19,6 +19,7 @@ class Installation:
 
 class Gdb:
     name = "gdb"
+    echoes = False
     probes = {
         "breakpoints": ["info breakpoints"],
         "internal-breakpoints": ["maint info breakpoints"],
@@ -72,6 +73,7 @@ class Gdb:
 
 class Lldb:
     name = "lldb"
+    echoes = True
     probes = {
         "breakpoints": ["breakpoint list", "watchpoint list"],
         "internal-breakpoints": ["breakpoint list --internal"],

@@ -118,7 +118,8 @@ class Run:
         if self.dialect.name == "gdb":
             argv[1:1] = ["-x", str(script)]
         pipe = os.open(self.places["mark"], os.O_RDWR | os.O_NONBLOCK)
-        terminal = debugger_run.Terminal(argv, self.directory, self.environment(), time.monotonic() + TIMEOUT)
+        terminal = debugger_run.Terminal(argv, self.directory, self.environment(), time.monotonic() + TIMEOUT,
+                                         self.dialect.echoes)
         try:
             self._type(terminal, pipe)
             return terminal.text()
