@@ -80,6 +80,7 @@ std::optional<Transfer> transfer_of(const Instruction& instruction) {
       if (instruction.decoded.mnemonic == ZYDIS_MNEMONIC_XBEGIN) return std::nullopt;
       transfer.kind = Transfer::Kind::conditional;
       transfer.condition = condition_code(instruction);
+      transfer.counts = transfer.condition > jrcxz;
       break;
     case ZYDIS_CATEGORY_UNCOND_BR: transfer.kind = Transfer::Kind::jump; break;
     case ZYDIS_CATEGORY_CALL: transfer.kind = Transfer::Kind::call; break;

@@ -33,6 +33,7 @@ struct Transfer {
   bool is_direct = false;             // `target` holds where it goes
   bool is_switch = false;             // an indirect jump through a table: stays in its function
   bool follows_stack_switch = false;  // the stack pointer was loaded from another register just before: longjmp
+  bool counts = false;                // loop, loope, loopne: takes one off rcx
   std::uint8_t condition = 0;         // conditional: the processor's condition code, or one of the codes above 15
   std::uint16_t pops = 0;             // ret: bytes taken off the stack beyond the return address
   Address address = 0;

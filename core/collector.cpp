@@ -22,6 +22,7 @@ void Invocations::watch(Address where, BreakpointHandler handler) {
   });
   if (id) {
     breakpoints_.push_back(*id);
+    watched_.insert(where);
   } else {
     fail(id.error());
   }

@@ -63,6 +63,8 @@ class Invocations {
   // Sets a breakpoint that goes when the capture does. What fails ends the capture with that error.
   void watch(Address where, BreakpointHandler handler);
 
+  bool is_watched(Address where) const { return watched_.contains(where); }
+
   // Something in a handler went wrong: the target stops, and the capture ends with this error.
   Verdict fail(Error error);
 
@@ -79,6 +81,7 @@ class Invocations {
 
  private:
   std::vector<BreakpointId> breakpoints_;
+  std::unordered_set<Address> watched_;
   std::unordered_set<Address> unknown_;  // addresses that are in no module, as far as was seen
 };
 

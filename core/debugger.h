@@ -96,7 +96,7 @@ enum class Verdict {
 };
 
 // Called once for each thread that reaches the breakpoint. It may call read_register, read_memory,
-// modules and set_breakpoint; nothing else.
+// modules, set_breakpoint and jump; nothing else.
 using BreakpointHandler = std::function<Verdict(ThreadId)>;
 
 // What `call` reports when it is over.
@@ -136,6 +136,11 @@ class Debugger {
 
   // An internal breakpoint: not shown to the user, all threads. Two at one address are independent.
   virtual Result<BreakpointId> set_breakpoint(Address where, BreakpointHandler handler) = 0;
+
+  // In a handler that lets the thread go on: it goes on at an address inside a function instead of at the breakpoint's
+  // instruction, which spares the host the step over its breakpoint. False where that cannot be or is no gain: then the
+  // thread runs the instruction.
+  virtual bool jump(ThreadId /*thread*/, Address /*to*/) { return false; }
 
   // Not to be called from a handler. Removing one that is gone is no error.
   virtual void remove_breakpoint(BreakpointId id) = 0;

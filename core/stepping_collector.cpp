@@ -26,6 +26,11 @@ struct Run {
   bool is_binding = false;  // in the dynamic loader, on the way to a function: not counted
 };
 
+// Does the transfer change nothing but where the thread is?
+bool is_mere_jump(const Transfer& transfer) {
+  return transfer.kind == Transfer::Kind::jump || (transfer.kind == Transfer::Kind::conditional && !transfer.counts);
+}
+
 class SteppingCollector final : public Collector {
  public:
   SteppingCollector(Invocations& invocations, Unit unit)
@@ -85,6 +90,7 @@ class SteppingCollector final : public Collector {
   Verdict decide(Invocation& invocation, State& state);
   void settle(Invocation& invocation, State& state, Address stack);
   void after_return(Invocation& invocation, State& state, Position to);
+  bool begins_something(Address where) const;
   bool bind_lazily(Invocation& invocation, State& state, const Transfer& transfer, Position to);
   Verdict lose_track(Invocation& invocation, State& state, Address where);
   void interrupt(Invocation& invocation, State& state, Address slot, Address return_address);
@@ -310,7 +316,14 @@ Verdict SteppingCollector::decide(Invocation& invocation, State& state) {
     jump(invocation, state, transfer.address, to);
   }
   go(state, to);
+  if (is_mere_jump(transfer) && !begins_something(to.pc)) invocations_.debugger.jump(invocation.thread, to.pc);
   return Verdict::go_on;
+}
+
+// Where somebody may wait for a thread to come by: at our breakpoints, and at the debugger's own, which are at entries.
+bool SteppingCollector::begins_something(Address where) const {
+  const Function* function = invocations_.program.function_at(where);
+  return invocations_.is_watched(where) || function == nullptr || function->start == where;
 }
 
 // Calls with their return address below the stack pointer are over.

@@ -65,6 +65,7 @@ bool Breakpoints::run_handlers(Site& site, lldb::SBProcess& process, lldb::SBThr
   current_thread_ = thread.GetThreadID();
   current_frame_ = thread.GetFrameAtIndex(0);
   last_stops_[current_thread_] = process.GetStopID(true);
+  jump_.reset();
   bool stop = false;
   // A handler may add a watch at this very address: hence the index.
   for (std::size_t i = 0; i < site.watches.size(); ++i) {
@@ -72,9 +73,30 @@ bool Breakpoints::run_handlers(Site& site, lldb::SBProcess& process, lldb::SBThr
     if (ask(*watch, current_thread_)) stop = true;
   }
   if (stop && !requested_) requested_ = current_thread_;
+  stop = stop || interrupted_();
+  if (jump_ && !stop && !users().contains(site.where)) current_frame_.SetPC(*jump_);
   current_thread_ = 0;
   current_frame_ = {};
-  return stop || interrupted_();
+  return stop;
+}
+
+bool Breakpoints::jump(ThreadId thread, Address to) {
+  if (thread == 0 || thread != current_thread_ || sites_.contains(to) || users().contains(to)) return false;
+  jump_ = to;
+  return true;
+}
+
+const std::unordered_set<Address>& Breakpoints::users() {
+  if (users_) return *users_;
+  users_.emplace();
+  for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
+    lldb::SBBreakpoint breakpoint = target_.GetBreakpointAtIndex(i);
+    if (owns(breakpoint.GetID())) continue;
+    for (std::size_t location = 0; location < breakpoint.GetNumLocations(); ++location) {
+      users_->insert(breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(location)).GetLoadAddress());
+    }
+  }
+  return *users_;
 }
 
 bool Breakpoints::ask(Watch& watch, ThreadId thread) {
@@ -90,6 +112,7 @@ bool Breakpoints::ask(Watch& watch, ThreadId thread) {
 
 void Breakpoints::forget_requests() {
   requested_.reset();
+  users_.reset();
   failure_.clear();
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "debugger.h"
@@ -25,6 +26,10 @@ class Breakpoints {
 
   Result<BreakpointId> add(Address where, BreakpointHandler handler);
   void remove(BreakpointId id);
+
+  // In a handler: see Debugger::jump. Not where one of the user's breakpoints is: it would be passed over, or shown
+  // elsewhere.
+  bool jump(ThreadId thread, Address to);
 
   bool owns(lldb::break_id_t id) const { return sites_by_lldb_id_.contains(id); }
 
@@ -62,6 +67,7 @@ class Breakpoints {
   static bool on_hit(void* site, lldb::SBProcess& process, lldb::SBThread& thread, lldb::SBBreakpointLocation&);
   bool run_handlers(Site& site, lldb::SBProcess& process, lldb::SBThread& thread);
   bool ask(Watch& watch, ThreadId thread);
+  const std::unordered_set<Address>& users();
 
   lldb::SBTarget target_;
   std::function<bool()> interrupted_;
@@ -75,6 +81,8 @@ class Breakpoints {
   std::string failure_;
   ThreadId current_thread_ = 0;
   lldb::SBFrame current_frame_;
+  std::optional<Address> jump_;                       // of the current thread, after all its handlers
+  std::optional<std::unordered_set<Address>> users_;  // where the user's breakpoints are, in this run
 };
 
 }  // namespace flamb

@@ -32,6 +32,7 @@ class LldbDebugger : public Debugger {
   Result<void> read_memory(Address from, std::span<std::byte> bytes) override;
   Result<std::vector<Address>> callers(ThreadId thread, std::size_t limit) override;
   Result<BreakpointId> set_breakpoint(Address where, BreakpointHandler handler) override;
+  bool jump(ThreadId thread, Address to) override { return breakpoints_.jump(thread, to); }
   void remove_breakpoint(BreakpointId id) override;
   Result<Stop> launch() override;
   Result<Stop> resume() override;

@@ -168,6 +168,27 @@ void memory_and_registers(Host& host, Report& report) {
   report.expect(!debugger.read_register(1, Register::rip).has_value(), "a register of a thread that is not there");
 }
 
+// A debugger for which it is no gain says so, and runs the instruction.
+void a_jump_leaves_out_the_instruction(Host& host, Report& report) {
+  Debugger& debugger = host.debugger;
+  Program program(host, report);
+  const Address where = program.at("neighbours");  // nop; nop; nop; ret
+  bool has_jumped = false;
+  bool was_refused = false;
+  int passed = 0;
+  report.holds(debugger.set_breakpoint(where + 2, [&](ThreadId) { return ++passed, Verdict::go_on; }), "breakpoint");
+  report.holds(debugger.set_breakpoint(where + 1,
+                                       [&](ThreadId thread) {
+                                         was_refused = !debugger.jump(thread, where + 2);
+                                         has_jumped = debugger.jump(thread, where + 3);
+                                         return Verdict::go_on;
+                                       }),
+               "breakpoint");
+  report.stopped(program.resume(), Stop::Kind::exited, "run to the end");
+  report.expect(was_refused, "a jump to another breakpoint, which would be passed over, is refused");
+  report.equal(passed, has_jumped ? 0 : 1, "how often the thread came by the instruction");
+}
+
 void callers_are_return_addresses(Host& host, Report& report) {
   Debugger& debugger = host.debugger;
   Program program(host, report);
@@ -187,7 +208,7 @@ void callers_are_return_addresses(Host& host, Report& report) {
   if (report.holds(one, "callers, at most one")) report.equal(one->size(), 1U, "callers, at most one");
 }
 
-constexpr std::array<Check, 8> kChecks{{
+constexpr std::array<Check, 9> kChecks{{
     {"launch_stops_at_entry", "calls", launch_stops_at_entry},
     {"handlers_see_every_thread", "threads", handlers_see_every_thread},
     {"no_hit_is_lost_at_requested_stops", "threads", no_hit_is_lost_at_requested_stops},
@@ -195,6 +216,7 @@ constexpr std::array<Check, 8> kChecks{{
     {"breakpoints_at_one_address_are_independent", "calls", breakpoints_at_one_address_are_independent},
     {"breakpoints_on_neighbours", "calls", breakpoints_on_neighbours},
     {"memory_and_registers", "calls", memory_and_registers},
+    {"a_jump_leaves_out_the_instruction", "calls", a_jump_leaves_out_the_instruction},
     {"callers_are_return_addresses", "calls", callers_are_return_addresses},
 }};
 
