@@ -89,6 +89,7 @@ Result<Collection> Capture::call() {
 void Capture::watch_triggers() {
   for (const Function* trigger : invocations_.program.find(settings_.trigger).functions) {
     if (trigger->is_ifunc || trigger->is_cold_part || !invocations_.triggers.insert(trigger->start).second) continue;
+    invocations_.program.take_into_scope(trigger->start);
     invocations_.watch(trigger->start, [this, trigger](ThreadId thread) { return at_trigger(*trigger, thread); });
   }
 }

@@ -254,6 +254,9 @@ void Session::print_values(const Collection& collection) {
 
 // What the user has to be told when not everything asked for was seen.
 Result<void> Session::conclude(const Collection& collection) {
+  for (const std::string& glob : program_.unmatched_globs()) {
+    debugger_.print(fmt::format("flamb: no module matches `{}` (--modules)\n", glob));
+  }
   if (collection.is_complete || !is_capture()) return {};
   const std::uint64_t seen = options_.merge && !collection.invocations.empty()
                                  ? collection.invocations.front()->profile.merged

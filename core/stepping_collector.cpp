@@ -114,6 +114,7 @@ void SteppingCollector::begin(Invocation& invocation) {
   state = State{};
   if (invocations_.catches_signals && invocations_.program.address_taken().size() <= max_watched_ahead) signalled();
   if (invocation.entry == 0) return;
+  if (!invocations_.program.in_scope_at(invocation.entry)) border_frames_.insert(invocation.stack.innermost().frame);
   state.calls.push_back({invocation.slot, invocation.return_address, true});
   if (unit_ == Unit::calls) invocation.stack.weigh(1);
   go(state, {invocation.entry, invocation.slot});

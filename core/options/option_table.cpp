@@ -164,7 +164,7 @@ constexpr std::array definitions{
         .placeholder = "GLOB[,GLOB...]",
         .text = "Whose functions get a frame: globs for the paths or file names of the program and of libraries. Other "
                 "modules are a single frame where they are called.",
-        .fallback = "the program and its own libraries, not the system's",
+        .fallback = "the program, its own libraries and the one that holds FUNCTION, not the system's",
         .is_list = true,
         .set = add_module,
     },

@@ -31,12 +31,6 @@ bool is_systems(const std::string& path) {
                      [&](std::string_view each) { return is_below(path, each); });
 }
 
-std::string without_links(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path resolved = std::filesystem::canonical(path, error);
-  return error ? path : resolved.string();
-}
-
 bool matches_glob(const std::string& path, const std::string& glob) {
   const std::string name = std::filesystem::path(path).filename();
   return fnmatch(glob.c_str(), path.c_str(), 0) == 0 || fnmatch(glob.c_str(), name.c_str(), 0) == 0;
@@ -52,10 +46,10 @@ struct Program::State {
   };
 
   State(Debugger& host, std::vector<std::string> chosen, FrameTable& table)
-      : debugger(host), globs(std::move(chosen)), frames(table) {}
+      : debugger(host), globs(std::move(chosen)), unmatched(globs.begin(), globs.end()), frames(table) {}
 
   std::shared_ptr<LoadedModule> keep_or_load(const Module& module, std::vector<std::string>& unreadable) const;
-  bool chosen(const Module& module) const;
+  bool chosen(const Module& module, const std::string& loaded_as);
   void list_segments();
   std::optional<std::size_t> index_at(Address address) const;
   LoadedModule* module_at(Address address) const;
@@ -64,6 +58,8 @@ struct Program::State {
 
   Debugger& debugger;
   std::vector<std::string> globs;
+  std::set<std::string> unmatched;  // globs that no module has matched so far
+  std::set<std::string> taken;      // paths of modules taken into scope
   FrameTable& frames;
   std::vector<Module> listed;
   std::vector<std::shared_ptr<LoadedModule>> modules;  // as `listed`
@@ -89,11 +85,12 @@ Result<void> Program::refresh() {
     // One debugger gives a link's name, the other that of the file: the frames' names must not depend on it.
     std::error_code not_there;
     const auto file = std::filesystem::canonical(module.path, not_there);
+    const std::string loaded_as = module.path;
     if (!not_there) module.path = file.string();
     std::shared_ptr<LoadedModule> known = state_->keep_or_load(module, unreadable);
     if (!known) continue;
     known->set_index(loaded.size());
-    known->is_in_scope = state_->chosen(module);
+    known->is_in_scope = state_->chosen(module, loaded_as);
     loaded.push_back(std::move(known));
     readable.push_back(std::move(module));
   }
@@ -125,12 +122,24 @@ std::shared_ptr<LoadedModule> Program::State::keep_or_load(const Module& module,
   return std::make_shared<LoadedModule>(std::move(file), module);
 }
 
-bool Program::State::chosen(const Module& module) const {
-  const std::string resolved = without_links(module.path);
-  if (globs.empty()) return module.is_program || !is_systems(resolved);
-  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-    return matches_glob(module.path, glob) || matches_glob(resolved, glob);
-  });
+void Program::take_into_scope(Address address) {
+  LoadedModule* module = state_->module_at(address);
+  if (module == nullptr || module->is_in_scope || !state_->globs.empty()) return;
+  state_->taken.insert(module->module().path);
+  module->is_in_scope = true;
+  state_->sort_by_scope();
+  state_->address_taken.reset();
+}
+
+bool Program::State::chosen(const Module& module, const std::string& loaded_as) {
+  if (globs.empty()) return module.is_program || !is_systems(module.path) || taken.contains(module.path);
+  bool is_chosen = false;
+  for (const std::string& glob : globs) {
+    if (!matches_glob(loaded_as, glob) && !matches_glob(module.path, glob)) continue;
+    unmatched.erase(glob);
+    is_chosen = true;
+  }
+  return is_chosen;
 }
 
 void Program::State::list_segments() {
@@ -172,6 +181,10 @@ void Program::State::warn_once(const std::vector<std::string>& unreadable) {
   if (fresh.empty()) return;
   const std::string others = fresh.size() > 1 ? fmt::format(" (and {} more files)", fresh.size() - 1) : "";
   debugger.print(fmt::format("warning: {}{}; their functions get no frames\n", fresh.front(), others));
+}
+
+std::vector<std::string> Program::unmatched_globs() const {
+  return {state_->unmatched.begin(), state_->unmatched.end()};
 }
 
 const std::vector<Module>& Program::modules() const { return state_->listed; }

@@ -55,6 +55,12 @@ class Program {
 
   const std::vector<Module>& modules() const;
 
+  // The globs that no module has matched in any refresh.
+  std::vector<std::string> unmatched_globs() const;
+
+  // Without globs, the module that holds the address is in scope from now on: a trigger's own, a system library's too.
+  void take_into_scope(Address address);
+
   // Do functions of this module get a frame of their own?
   bool in_scope(std::size_t module) const;
   bool in_scope_at(Address address) const;

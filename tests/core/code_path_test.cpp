@@ -17,9 +17,7 @@ constexpr Address stack = 0x7ffe0000;
 // caller: call callee; call callee; je
 class CodePathTest : public testing::Test {
  protected:
-  CodePathTest() {
-    debugger.put(caller, {0xE8, 0xFB, 0x00, 0x00, 0x00, 0xE8, 0xF6, 0x00, 0x00, 0x00, 0x74, 0x10});
-  }
+  CodePathTest() { debugger.put(caller, {0xE8, 0xFB, 0x00, 0x00, 0x00, 0xE8, 0xF6, 0x00, 0x00, 0x00, 0x74, 0x10}); }
 
   // The addresses of the transfers come by, the last included.
   std::vector<Address> follow(Address from, const std::vector<MadeCall>& before = {}) {

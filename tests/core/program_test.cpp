@@ -97,6 +97,21 @@ TEST_F(ProgramTest, TakesTheSystemsLibrariesOutOfScope) {
   EXPECT_FALSE(program().in_scope_at(1));
 }
 
+TEST_F(ProgramTest, TakesATriggersOwnModuleIntoScopeUnlessGlobsSaySo) {
+  load({fixture("calls_pie"), "/lib/x86_64-linux-gnu/libc.so.6"});
+  program().take_into_scope(only("malloc")->start);
+  EXPECT_TRUE(program().in_scope(1));
+  ASSERT_TRUE(program().refresh());
+  EXPECT_TRUE(program().in_scope(1)) << "after libraries have come";
+}
+
+TEST_F(ProgramTest, SaysWhichGlobsMatchNothing) {
+  load({fixture("calls_pie"), "/lib/x86_64-linux-gnu/libc.so.6"}, 0, {"libc.so*", "nosuch*"});
+  program().take_into_scope(only("only_called")->start);
+  EXPECT_FALSE(program().in_scope(0)) << "globs say what is in scope";
+  EXPECT_THAT(program().unmatched_globs(), ElementsAre("nosuch*"));
+}
+
 TEST_F(ProgramTest, TakesOnlyWhatTheGlobsNameIntoScope) {
   load({fixture("calls_pie"), "/lib/x86_64-linux-gnu/libc.so.6", fixture("libfixture.so")}, 0,
        {"libc.so*", "*/libfix*"});

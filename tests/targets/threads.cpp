@@ -3,8 +3,8 @@
 // link: -pthread
 // builds: gcc-O2
 //
-// flamb: capture work 200
-// expect: invocations 1-200
+// flamb: capture work 1000
+// expect: invocations 1-1000
 //   work(int) 1
 //   work(int);leaf(int) 2
 //
@@ -19,7 +19,7 @@
 #include "target.h"
 
 static constexpr int threads = 8;
-static constexpr int rounds = 25;
+static constexpr int rounds = 125;
 static pthread_barrier_t together;
 
 FUNCTION void leaf(int n) { sink = n; }
