@@ -59,7 +59,7 @@ void CallTree::finish() {
   depth_ = 0;
 }
 
-void CallTree::add(const CallTree& other) {
+std::vector<NodeId> CallTree::add(const CallTree& other) {
   std::vector<NodeId> own(other.nodes_.size(), root);
   for (std::size_t id = 1; id < other.nodes_.size(); ++id) {
     const Node& node = other.nodes_[id];
@@ -68,6 +68,7 @@ void CallTree::add(const CallTree& other) {
     nodes_[own[id]].self += node.self;
   }
   was_cut_ = was_cut_ || other.was_cut_;
+  return own;
 }
 
 std::vector<std::uint64_t> CallTree::totals() const {

@@ -69,11 +69,15 @@ class CallTree final : public CallSink {
     if (current_ != root) nodes_[current_].self += weight;
   }
 
+  // The node of the innermost open frame.
+  NodeId current() const { return current_; }
+
   // Back to the root: an invocation is over, another may be added to the same tree.
   void finish();
 
-  // Adds another tree's calls and weights, stack by stack. Both use the same frame ids.
-  void add(const CallTree& other);
+  // Adds another tree's calls and weights, stack by stack. Both use the same frame ids. Gives the node here of each of
+  // the other's.
+  std::vector<NodeId> add(const CallTree& other);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& operator[](NodeId id) const { return nodes_[id]; }

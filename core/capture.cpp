@@ -68,7 +68,6 @@ Result<Collection> Capture::call() {
   const Deadline deadline(settings_.timeout, [&] { debugger.interrupt(); });
   auto& invocation = invocations_.open[*thread] = std::make_unique<Invocation>(*thread, settings_.tree);
   invocation->profile.trigger = settings_.trigger;
-  invocation->profile.thread_id = *thread;
   invocation->profile.date = std::chrono::system_clock::now();
   const auto outcome = debugger.call(settings_.trigger, [&](ThreadId, Address code) {
     if (!is_prepared_) {
@@ -118,8 +117,7 @@ Verdict Capture::begin(const Function& trigger, ThreadId thread, Address slot) {
   invocation->slot = slot;
   invocation->return_address = *return_address;
   invocation->profile.trigger = trigger.name;
-  invocation->profile.invocation = ++begun_;
-  invocation->profile.thread_id = thread;
+  invocation->profile.parts.front().invocation = ++begun_;
   invocation->profile.date = std::chrono::system_clock::now();
   if (settings_.callers) enter_callers(*invocation);
   invocation->stack.enter_root(
@@ -147,8 +145,8 @@ void Capture::enter_callers(Invocation& invocation) {
   if (!callers) return;
   for (auto caller = callers->rbegin(); caller != callers->rend(); ++caller) {
     const Function* function = invocations_.program.function_at(*caller - 1);
-    invocation.profile.tree.enter(function != nullptr ? invocations_.program.frame(*function)
-                                                      : invocations_.program.unknown_frame(*caller));
+    invocation.recording.enter(function != nullptr ? invocations_.program.frame(*function)
+                                                   : invocations_.program.unknown_frame(*caller));
   }
 }
 
@@ -166,7 +164,7 @@ void Capture::watch_return(Address where) {
 Verdict Capture::end(Invocation& invocation, std::string why_incomplete) {
   collector_.end(invocation);
   invocation.stack.close();
-  invocation.profile.tree.finish();
+  invocation.recording.finish();
   const bool returned = why_incomplete.empty();
   invocation.profile.incomplete = std::move(why_incomplete);
   auto node = invocations_.open.extract(invocation.thread);
@@ -340,7 +338,7 @@ Collection Capture::collection(std::string end) {
   std::vector<std::size_t> order(finished_.size());
   for (std::size_t index = 0; index < order.size(); ++index) order[index] = index;
   std::sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
-    return finished_[left]->profile.invocation < finished_[right]->profile.invocation;
+    return finished_[left]->profile.invocation() < finished_[right]->profile.invocation();
   });
   for (const std::size_t index : order) {
     result.invocations.push_back(std::move(finished_[index]));

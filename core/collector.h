@@ -22,8 +22,9 @@ inline constexpr std::size_t max_watched_ahead = 200;
 
 // One invocation under way: from the trigger's entry to its exit, on one thread.
 struct Invocation {
-  Invocation(ThreadId on, CallTree::Options options) : thread(on), stack(profile.tree) {
+  Invocation(ThreadId on, CallTree::Options options) : thread(on) {
     profile.tree = CallTree(options);
+    profile.parts.front().thread_id = on;
   }
   Invocation(const Invocation&) = delete;
   Invocation& operator=(const Invocation&) = delete;
@@ -34,7 +35,8 @@ struct Invocation {
   Address return_address = 0;
   std::uint64_t events = 0;  // what the collector has seen, for the line of progress
   Profile profile;
-  ShadowStack stack;  // feeds the profile's tree
+  Recording recording{profile.tree, profile.parts.front().timeline};
+  ShadowStack stack{recording};
 };
 
 // What a call goes to: the function in scope there, or what the import or the function out of scope is called.

@@ -28,7 +28,7 @@ void Progress::show() {
   std::uint64_t number = 0;
   for (const auto& [thread, invocation] : invocations_.open) {
     events += invocation->events;
-    number = std::max(number, invocation->profile.invocation);
+    number = std::max(number, invocation->profile.invocation());
   }
   invocations_.debugger.progress(fmt::format("flamb: {}, invocation {} of {}: {} {}, {:.1f} s", trigger_, number,
                                              count_, events, unit_name(unit_),

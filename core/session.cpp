@@ -40,6 +40,8 @@ class Session {
   Result<void> publish(const Collection& collection);
   Result<void> write(const Profile& profile);
   Result<void> write_format(const Profile& profile, const Exporter& format);
+  Result<std::string> write_files(const Profile& profile, const Exporter& format, const std::string& directory);
+  void print_notes(const std::vector<std::string>& notes);
   std::string name_for_file() const;
   void print_values(const Collection& collection);
   Result<void> conclude(const Collection& collection);
@@ -176,11 +178,11 @@ void Session::merge(Collection& collection) const {
   if (collection.invocations.size() < 2) return;
   Profile& all = collection.invocations.front()->profile;
   for (std::size_t index = 1; index < collection.invocations.size(); ++index) {
-    const Profile& other = collection.invocations[index]->profile;
-    all.tree.add(other.tree);
-    ++all.merged;
+    Profile& other = collection.invocations[index]->profile;
+    const std::vector<NodeId> nodes = all.tree.add(other.tree);
+    ProfilePart& part = other.parts.front();
+    all.parts.push_back({part.invocation, part.thread_id, part.timeline.renumbered(nodes)});
     if (all.incomplete.empty()) all.incomplete = other.incomplete;
-    if (all.thread_id != other.thread_id) all.thread_id = 0;
   }
   collection.invocations.resize(1);
 }
@@ -201,7 +203,9 @@ Result<void> Session::write(const Profile& profile) {
   for (const Exporter* format : options_.formats) {
     if (options_.return_kind == ReturnKind::flamegraph) {
       std::ostringstream data;
-      format->write(profile, data);
+      Output output{data};
+      format->write(profile, output);
+      print_notes(output.notes);
       report_.data.push_back(std::move(data).str());
       debugger_.print(report_.data.back());
     } else if (auto written = write_format(profile, *format); !written) {
@@ -209,7 +213,7 @@ Result<void> Session::write(const Profile& profile) {
     }
   }
   if (!profile.incomplete.empty()) {
-    debugger_.print(fmt::format("flamb: invocation {} is incomplete: {}\n", profile.invocation, profile.incomplete));
+    debugger_.print(fmt::format("flamb: invocation {} is incomplete: {}\n", profile.invocation(), profile.incomplete));
   }
   if (profile.tree.was_cut()) {
     debugger_.print(fmt::format("flamb: frames deeper than {} are counted for the one at that depth\n",
@@ -227,21 +231,41 @@ std::string Session::name_for_file() const {
 
 // What was collected is not lost when it cannot be written where the user wants it.
 Result<void> Session::write_format(const Profile& profile, const Exporter& format) {
-  const std::string stem = output_stem(name_for_file(), profile.date, profile.invocation);
-  const auto write_to = [&](const std::string& directory) {
-    return write_output_file(directory, stem, format.extension, [&](std::ostream& out) { format.write(profile, out); });
-  };
-  const auto path = write_to(options_.output_directory);
+  const auto path = write_files(profile, format, options_.output_directory);
   if (path) {
     report_.files.push_back(*path);
     debugger_.print(*path + '\n');
     return {};
   }
   std::error_code no_directory;
-  const auto rescue = write_to(std::filesystem::temp_directory_path(no_directory).string());
+  const auto rescue = write_files(profile, format, std::filesystem::temp_directory_path(no_directory).string());
   if (!rescue) return tl::unexpected(path.error());
   report_.files.push_back(*rescue);
   return fail(path.error().fault, path.error().message, fmt::format("it is kept in {}", *rescue));
+}
+
+// The format's file, and before it the one it refers to if there is one. Gives the path of the first.
+Result<std::string> Session::write_files(const Profile& profile, const Exporter& format, const std::string& directory) {
+  const std::string stem = output_stem(name_for_file(), profile.date, profile.invocation());
+  std::string companion;
+  if (format.write_companion != nullptr) {
+    auto path = write_output_file(directory, stem, format.companion_extension,
+                                  [&](std::ostream& out) { format.write_companion(profile, out); });
+    if (!path) return path;
+    companion = *path;
+  }
+  std::vector<std::string> notes;
+  auto path = write_output_file(directory, stem, format.extension, [&](std::ostream& out) {
+    Output output{out, companion};
+    format.write(profile, output);
+    notes = std::move(output.notes);
+  });
+  if (path) print_notes(notes);
+  return path;
+}
+
+void Session::print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) debugger_.print(fmt::format("flamb: {}\n", note));
 }
 
 void Session::print_values(const Collection& collection) {
@@ -259,7 +283,7 @@ Result<void> Session::conclude(const Collection& collection) {
   }
   if (collection.is_complete || !is_capture()) return {};
   const std::uint64_t seen = options_.merge && !collection.invocations.empty()
-                                 ? collection.invocations.front()->profile.merged
+                                 ? collection.invocations.front()->profile.parts.size()
                                  : collection.invocations.size();
   if (seen >= options_.count) return {};
   const std::string end = collection.end.empty() ? "the target stopped" : collection.end;

@@ -1,12 +1,11 @@
 #include <algorithm>
 #include <cctype>
-#include <ostream>
 #include <string>
 #include <vector>
 
+#include "exporters/exporter.h"
 #include "exporters/frame_name.h"
 #include "exporters/tree_walk.h"
-#include "profile.h"
 
 namespace flamb {
 namespace {
@@ -39,7 +38,7 @@ void append_frame(std::string& stack, const Frame& frame) {
 
 }  // namespace
 
-void write_collapsed(const Profile& profile, std::ostream& out) {
+void write_collapsed(const Profile& profile, Output& output) {
   const CallTree& tree = profile.tree;
   std::string line;                // the stack of the node that is visited, and for a moment its count
   std::vector<std::size_t> sizes;  // of the line before each open frame was added
@@ -51,7 +50,7 @@ void write_collapsed(const Profile& profile, std::ostream& out) {
     if (const std::uint64_t self = tree[id].self; self > 0) {
       const std::size_t stack = line.size();
       line.append(1, ' ').append(std::to_string(self)).append(1, '\n');
-      out.write(line.data(), static_cast<std::streamsize>(line.size()));
+      output.stream.write(line.data(), static_cast<std::streamsize>(line.size()));
       line.resize(stack);
     }
     return true;

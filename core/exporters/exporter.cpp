@@ -13,9 +13,9 @@
 
 namespace flamb {
 
-void write_collapsed(const Profile& profile, std::ostream& out);
-void write_svg(const Profile& profile, std::ostream& out);
-void write_text(const Profile& profile, std::ostream& out);
+void write_collapsed(const Profile& profile, Output& output);
+void write_svg(const Profile& profile, Output& output);
+void write_text(const Profile& profile, Output& output);
 
 namespace {
 
@@ -40,6 +40,13 @@ std::string local_time(std::chrono::system_clock::time_point date) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}", parts);
 }
 
+std::string which_invocations(const Profile& profile) {
+  if (profile.parts.size() > 1) return fmt::format("{} invocations merged", grouped(profile.parts.size()));
+  const ProfilePart& only = profile.parts.front();
+  const std::string which = fmt::format("invocation {}", grouped(only.invocation));
+  return only.thread_id != 0 ? fmt::format("{} of thread {}", which, only.thread_id) : which;
+}
+
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -54,10 +61,7 @@ const Exporter* find_exporter(std::string_view name) {
 }
 
 std::string title(const Profile& profile) {
-  std::string which = profile.merged > 1 ? fmt::format("{} invocations merged", grouped(profile.merged))
-                                         : fmt::format("invocation {}", grouped(profile.invocation));
-  if (profile.merged <= 1 && profile.thread_id != 0) which += fmt::format(" of thread {}", profile.thread_id);
-  return fmt::format("{}, {}: {}", clean_name(profile.trigger), which,
+  return fmt::format("{}, {}: {}", clean_name(profile.trigger), which_invocations(profile),
                      weight(total_weight(profile.tree), profile.unit));
 }
 

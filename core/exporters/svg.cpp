@@ -227,8 +227,8 @@ class SvgWriter {
 
 }  // namespace
 
-void write_svg(const Profile& profile, std::ostream& out) {
-  SvgWriter(profile, lay_out(profile.tree, parts, most_boxes), out).write();
+void write_svg(const Profile& profile, Output& output) {
+  SvgWriter(profile, lay_out(profile.tree, parts, most_boxes), output.stream).write();
 }
 
 }  // namespace flamb

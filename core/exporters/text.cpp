@@ -182,7 +182,8 @@ void write_top(const Profile& profile, const std::vector<Row>& rows, Table& tabl
 
 }  // namespace
 
-void write_text(const Profile& profile, std::ostream& out) {
+void write_text(const Profile& profile, Output& output) {
+  std::ostream& out = output.stream;
   out << shorten_middle(title(profile), line_width) << '\n' << subtitle(profile) << "\n\n";
   const std::vector<std::uint64_t> totals = profile.tree.totals();
   const std::uint64_t whole = totals[CallTree::root];

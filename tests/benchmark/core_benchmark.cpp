@@ -96,7 +96,8 @@ void write(benchmark::State& state, const char* format) {
   const double before = memory("VmRSS:");
   Void sink;
   std::ostream out(&sink);
-  for (auto _ : state) find_exporter(format)->write(profile, out);
+  Output output{out};
+  for (auto _ : state) find_exporter(format)->write(profile, output);
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(stacks));
   state.counters["MB_written"] = static_cast<double>(sink.bytes) / 1e6 / static_cast<double>(state.iterations());
   state.counters["MB_tree"] = before;

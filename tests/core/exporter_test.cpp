@@ -20,9 +20,10 @@ namespace {
 using testing::HasSubstr;
 
 std::string written(std::string_view format, const Profile& profile) {
-  std::ostringstream out;
-  find_exporter(format)->write(profile, out);
-  return out.str();
+  std::ostringstream text;
+  Output output{text};
+  find_exporter(format)->write(profile, output);
+  return text.str();
 }
 
 std::string content(const std::filesystem::path& path) {
@@ -85,7 +86,7 @@ TEST(Exporters, SayInTheTitleWhatWasSeen) {
   ProfileBuilder to(Unit::calls);
   to.call("f", 1);
   EXPECT_EQ(title(to.build()), "app::serve(app::Request const&), invocation 2 of thread 4711: 1 call");
-  to.profile().merged = 1200;
+  to.profile().parts.resize(1200);
   to.call("f", 999);
   EXPECT_EQ(title(to.build()), "app::serve(app::Request const&), 1,200 invocations merged: 1,000 calls");
 }
@@ -147,7 +148,8 @@ TEST(Exporters, WriteAMillionStacks) {
   for (const Exporter& each : exporters()) {
     Counter counter;
     std::ostream out(&counter);
-    each.write(profile, out);
+    Output output{out};
+    each.write(profile, output);
     EXPECT_TRUE(out.good()) << each.name;
     if (each.name == "collapsed") {
       EXPECT_EQ(counter.lines, 1'000'000u);

@@ -18,8 +18,8 @@ class ProfileBuilder {
  public:
   explicit ProfileBuilder(Unit unit = Unit::instructions) {
     profile_.trigger = "app::serve(app::Request const&)";
-    profile_.invocation = 2;
-    profile_.thread_id = 4711;
+    profile_.parts.front().invocation = 2;
+    profile_.parts.front().thread_id = 4711;
     profile_.program = "/usr/local/bin/server";
     profile_.pid = 4700;
     profile_.debugger = "LLDB 19.1.7";
@@ -31,10 +31,11 @@ class ProfileBuilder {
   // A call that weighs `self` and makes the calls of `inside`.
   void call(
       const Frame& frame, std::uint64_t self, const std::function<void()>& inside = [] {}) {
-    profile_.tree.enter(frames_->intern(frame));
-    profile_.tree.weigh(self);
+    Recording events(profile_.tree, profile_.parts.front().timeline);
+    events.enter(frames_->intern(frame));
+    events.weigh(self);
     inside();
-    profile_.tree.leave();
+    events.leave();
   }
 
   void call(
@@ -140,12 +141,13 @@ inline Profile deep_profile(std::size_t depth, std::uint64_t self_of_each = 0) {
   Profile profile = to.build();
   const FrameId even = frames->intern(own("even(unsigned int)"));
   const FrameId odd = frames->intern(own("odd(unsigned int)"));
+  Recording events(profile.tree, profile.parts.front().timeline);
   for (std::size_t level = 0; level < depth; ++level) {
-    profile.tree.enter(level % 2 == 0 ? even : odd);
-    profile.tree.weigh(self_of_each);
+    events.enter(level % 2 == 0 ? even : odd);
+    events.weigh(self_of_each);
   }
-  profile.tree.weigh(7);
-  profile.tree.finish();
+  events.weigh(7);
+  events.finish();
   profile.frames = frames;
   return profile;
 }
@@ -158,14 +160,15 @@ inline Profile wide_profile(std::size_t count, std::size_t fan) {
   for (std::size_t each = 0; each < fan; ++each) {
     ids.push_back(frames->intern(own("ns::function_" + std::to_string(each) + "(int, char const*)")));
   }
-  profile.tree.enter(frames->intern(own("trigger")));
+  Recording events(profile.tree, profile.parts.front().timeline);
+  events.enter(frames->intern(own("trigger")));
   for (std::size_t each = 0; each < count; ++each) {
     std::size_t depth = 0;
-    for (std::size_t rest = each + 1; rest > 0; rest /= fan, ++depth) profile.tree.enter(ids[rest % fan]);
-    profile.tree.weigh(each % 97 + 1);
-    for (; depth > 0; --depth) profile.tree.leave();
+    for (std::size_t rest = each + 1; rest > 0; rest /= fan, ++depth) events.enter(ids[rest % fan]);
+    events.weigh(each % 97 + 1);
+    for (; depth > 0; --depth) events.leave();
   }
-  profile.tree.finish();
+  events.finish();
   profile.frames = frames;
   return profile;
 }

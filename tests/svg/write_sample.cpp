@@ -25,7 +25,8 @@ int main(int count, char** words) {
     return 2;
   }
   std::ofstream out(words[3], std::ios::binary);
-  flamb::find_exporter(words[2])->write(sample(words[1]), out);
+  flamb::Output output{out};
+  flamb::find_exporter(words[2])->write(sample(words[1]), output);
   out.close();
   return out ? 0 : 1;
 }
