@@ -153,6 +153,11 @@ Result<void> check_combinations(const Options& options) {
   if (options.return_kind == ReturnKind::flamegraph && !options.open.empty()) {
     return fail(Fault::user, "--return flamegraph writes no file that --open could show", "leave one of the two out");
   }
+  for (const Exporter* format : options.formats) {
+    if (options.return_kind != ReturnKind::flamegraph || format->write_companion == nullptr) continue;
+    return fail(Fault::user, fmt::format("--return flamegraph cannot show {}: it is two files", format->name),
+                "use --return filename, or another format");
+  }
   return {};
 }
 

@@ -153,7 +153,7 @@ TEST(Exporters, WriteAMillionStacks) {
     EXPECT_TRUE(out.good()) << each.name;
     if (each.name == "collapsed") {
       EXPECT_EQ(counter.lines, 1'000'000u);
-    } else {
+    } else if (each.name == "svg" || each.name == "text") {
       EXPECT_LT(counter.bytes, 20'000'000u) << each.name;
     }
   }

@@ -290,6 +290,8 @@ TEST(Options, RefuseWhatDoesNotGoTogether) {
   EXPECT_THAT(error("capture f -c breakpoints -m instructions"), HasSubstr("use --collector stepping"));
   EXPECT_THAT(error("apply -r flamegraph --open browser f()"), AllOf(HasSubstr("--return"), HasSubstr("--open")));
   EXPECT_EQ(parsed("capture f -m calls -c stepping").measure, Measure::calls);
+  EXPECT_THAT(error("capture f --return flamegraph -f svg,perf"),
+              AllOf(HasSubstr("--return flamegraph"), HasSubstr("perf-data"), HasSubstr("--return filename")));
 }
 
 // --- commands

@@ -173,6 +173,31 @@ inline Profile wide_profile(std::size_t count, std::size_t fan) {
   return profile;
 }
 
+// Invocations on two threads, merged, each with a function of its own.
+inline Profile merged_profile() {
+  ProfileBuilder to;
+  const auto frames = std::make_shared<FrameTable>();
+  Profile profile = to.build();
+  profile.frames = frames;
+  profile.parts = {{1, 4711, Timeline()}, {2, 4712, Timeline()}, {3, 4711, Timeline()}};
+  const FrameId trigger = frames->intern(own("trigger(int)"));
+  const FrameId common = frames->intern(own("common()"));
+  for (ProfilePart& part : profile.parts) {
+    Recording events(profile.tree, part.timeline);
+    events.enter(trigger);
+    events.weigh(2);
+    events.enter(common);
+    events.weigh(100 * part.invocation);
+    events.leave();
+    events.enter(frames->intern(own("only_in_" + std::to_string(part.invocation) + "()")));
+    events.weigh(1);
+    events.leave();
+    events.weigh(30);
+    events.finish();
+  }
+  return profile;
+}
+
 inline Profile empty_profile() { return ProfileBuilder().build(); }
 
 }  // namespace flamb
