@@ -16,6 +16,7 @@ namespace flamb {
 void write_collapsed(const Profile& profile, Output& output);
 void write_perf_data(const Profile& profile, Output& output);
 void write_perf_names(const Profile& profile, std::ostream& out);
+void write_perf_script(const Profile& profile, Output& output);
 void write_svg(const Profile& profile, Output& output);
 void write_text(const Profile& profile, Output& output);
 
@@ -24,12 +25,17 @@ namespace {
 constexpr std::array<std::string_view, 2> collapsed_aliases = {"brendan_gregg", "folded"};
 constexpr std::array<std::string_view, 1> perf_data_aliases = {"perf"};
 
-constexpr std::array<Exporter, 4> list = {{
+constexpr std::array<Exporter, 5> list = {{
     {"collapsed", collapsed_aliases, "collapsed", "one line a stack, for flamegraph.pl, inferno, speedscope",
      write_collapsed},
     {"perf-data", perf_data_aliases, "perf.data",
      "for perf report, perf script and hotspot; the names are in a second file, *.perf.symbols", write_perf_data,
      "perf.symbols", write_perf_names},
+    {"perf-script",
+     {},
+     "linux-perf.txt",
+     "as perf script prints, for stackcollapse-perf.pl and the Firefox Profiler",
+     write_perf_script},
     {"svg", {}, "svg", "an interactive flame graph in one file, for any browser", write_svg},
     {"text", {}, "txt", "the call tree and the top functions, for reading at the prompt", write_text},
 }};

@@ -1,7 +1,10 @@
-// The formats of perf.
+// The formats of perf, binary and text.
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
@@ -65,6 +68,8 @@ Profile unordered_profile() {
   profile.parts[1].timeline = dropped;
   return profile;
 }
+
+// --- perf-data
 
 TEST(PerfData, KeepsEveryStackAndItsWeight) {
   for (const Profile& profile : {server_profile(), hard_names_profile(), merged_profile(), unordered_profile()}) {
@@ -204,6 +209,140 @@ TEST(PerfData, SaysBeforehandHowLongAMillionStacksAre) {
   EXPECT_GT(size, 80'000'000u);
   EXPECT_GT(header.bytes, size);
   EXPECT_LT(header.bytes, size + 4000);
+}
+
+// --- perf-script
+
+struct TextSample {
+  std::string thread;
+  double time = 0;  // in the profile's unit
+  std::string period;
+  std::vector<std::string> stack;  // root first; with file, as "name (file)"
+};
+
+// By the rules that are common to all readers.
+std::vector<TextSample> text_samples(const std::string& text) {
+  std::vector<TextSample> samples;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.starts_with('#')) continue;
+    TextSample sample;
+    std::string process;
+    std::string cpu;
+    std::istringstream words(line);
+    words >> process >> sample.thread >> cpu >> sample.time >> cpu >> sample.period;
+    sample.time *= 1e6;
+    while (std::getline(lines, line) && !line.empty()) {
+      const std::size_t name = line.find(' ', line.find_first_not_of("\t "));
+      const std::size_t offset = line.rfind("+0x0 (");
+      sample.stack.insert(sample.stack.begin(), line.substr(name + 1, offset - name - 1) + line.substr(offset + 4));
+    }
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+// stackcollapse-perf.pl: the period, but 1 for one that is false in Perl.
+Weights weights_by_period(const std::vector<TextSample>& samples) {
+  Weights weights;
+  for (const TextSample& sample : samples) {
+    const bool is_false = sample.period.empty() || sample.period == "0";
+    weights[joined(sample.stack)] += is_false ? 1 : std::stoull(sample.period);
+  }
+  return weights;
+}
+
+// speedscope: a border half-way between two samples of a thread.
+Weights weights_by_time(const std::vector<TextSample>& samples) {
+  std::map<std::string, std::vector<const TextSample*>> threads;
+  for (const TextSample& sample : samples) threads[sample.thread].push_back(&sample);
+  std::map<std::string, double> sums;
+  for (const auto& [name, list] : threads) {
+    for (std::size_t at = 0; at < list.size(); ++at) {
+      const double before = at > 0 ? list[at - 1]->time : list[at]->time;
+      const double after = at + 1 < list.size() ? list[at + 1]->time : list[at]->time;
+      EXPECT_LE(before, list[at]->time);
+      sums[joined(list[at]->stack)] += (after - before) / 2;
+    }
+  }
+  Weights weights;
+  for (const auto& [stack, sum] : sums) weights[stack] = static_cast<std::uint64_t>(std::llround(sum));
+  return weights;
+}
+
+// How many stacks weigh so much: names differ, and are looked at below.
+Weights weights_only(const Weights& of) {
+  Weights weights;
+  for (const auto& [stack, weight] : of) weights[std::to_string(weight)] += 1;
+  return weights;
+}
+
+TEST(PerfScript, WeighsTheSameByPeriodAndByTime) {
+  for (const Profile& profile : {server_profile(), hard_names_profile(), merged_profile(), unordered_profile()}) {
+    const std::vector<TextSample> samples = text_samples(written("perf-script", profile).data);
+    const Weights by_period = weights_by_period(samples);
+    EXPECT_EQ(by_period, weights_by_time(samples));
+    EXPECT_EQ(weights_only(by_period), weights_only(weights_of(profile)));
+  }
+}
+
+TEST(PerfScript, NeedsOneSampleOnlyForACall) {
+  ProfileBuilder to(Unit::calls);
+  to.call("f", 1, [&] {
+    for (int each = 0; each < 100; ++each) to.call("g", 1);
+  });
+  EXPECT_LE(text_samples(written("perf-script", to.build()).data).size(), 102u);
+}
+
+TEST(PerfScript, KeepsNamesFromWhatReadersDoToThem) {
+  const std::map<std::string, std::string> expected = {
+      {"(anonymous namespace)::f(int)", "{anonymous}::f(int) (server)"},
+      {"ns::(anonymous namespace)::f()", "ns::{anonymous}::f() (server)"},
+      {"A::operator()(int) const", "A::operator{}(int) const (server)"},
+      {"A::operator->()", "A::operator→() (server)"},
+      {"f()::{lambda(int)#1}::operator()(int) const", "f{}::{lambda{int}#1}::operator{}(int) const (server)"},
+      {"(x)", "{x} (server)"},
+      {"libz.so+0x12ab", "libz.so+0x12ab (server)"},
+      {"", "[unknown] (server)"}};
+  for (const auto& [name, line] : expected) {
+    ProfileBuilder to;
+    to.call(name, 1);
+    const std::vector<TextSample> samples = text_samples(written("perf-script", to.build()).data);
+    EXPECT_THAT(samples.front().stack, ElementsAre(line)) << name;
+  }
+}
+
+TEST(PerfScript, NamesTheFilesAsReadersKnowThem) {
+  ProfileBuilder to;
+  to.profile().program = "/bin/[ 5";
+  to.call(Frame{"f", "my library.so", "", 0, false}, 1, [&] { to.call(Frame{"g", "", "", 0, false}, 1); });
+  to.call(Frame{"h", "server", "", 0, true}, 1);
+  const std::string text = written("perf-script", to.build()).data;
+  EXPECT_THAT(text, HasSubstr("\n[_5 4700/4711 [000] 0.000000000: 1 instructions: \n"));
+  EXPECT_THAT(text, HasSubstr(" f+0x0 (my_library.so)\n"));
+  EXPECT_THAT(text, HasSubstr(" g+0x0 ([unknown])\n"));
+  EXPECT_THAT(text, HasSubstr(" h+0x0 (inlined)\n"));
+}
+
+TEST(PerfScript, IsAsItWas) {
+  setenv("TZ", "UTC", 1);
+  tzset();
+  const std::filesystem::path path = std::filesystem::path(FLAMB_GOLDEN_DIR) / "merged.linux-perf.txt";
+  const std::string actual = written("perf-script", merged_profile()).data;
+  if (std::getenv("FLAMB_BLESS") != nullptr) std::ofstream(path, std::ios::binary) << actual;
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream golden;
+  golden << in.rdbuf();
+  EXPECT_EQ(actual, golden.str()) << "differs from " << path << ": if it is right, run with FLAMB_BLESS=1";
+}
+
+TEST(PerfScript, WritesAnEmptyTree) {
+  EXPECT_THAT(text_samples(written("perf-script", empty_profile()).data), IsEmpty());
+}
+
+TEST(PerfScript, WritesAHundredThousandFramesDeep) {
+  const std::string text = written("perf-script", deep_profile(100'000)).data;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\t'), 2 * 100'000);
 }
 
 }  // namespace
