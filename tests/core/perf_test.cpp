@@ -1,4 +1,4 @@
-// The formats of perf, binary and text.
+// The formats of perf, binary and text. tests/perf has perf and hotspot read the first.
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
