@@ -104,6 +104,8 @@ void write(benchmark::State& state, const char* format) {
   state.counters["MB_peak"] = memory("VmHWM:");
 }
 BENCHMARK_CAPTURE(write, collapsed, "collapsed")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(write, perf_data, "perf-data")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(write, perf_script, "perf-script")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(write, svg, "svg")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(write, text, "text")->Unit(benchmark::kMillisecond);
 
