@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -9,6 +11,8 @@
 
 namespace flamb {
 namespace {
+
+constexpr std::uint64_t large = 1'000'000'000;  // bytes: worth telling the user about
 
 bool is_digit(char each) { return each >= '0' && each <= '9'; }
 
@@ -42,6 +46,7 @@ void write_collapsed(const Profile& profile, Output& output) {
   const CallTree& tree = profile.tree;
   std::string line;                // the stack of the node that is visited, and for a moment its count
   std::vector<std::size_t> sizes;  // of the line before each open frame was added
+  std::uint64_t written = 0;
 
   const auto enter = [&](NodeId id) {
     sizes.push_back(line.size());
@@ -51,6 +56,7 @@ void write_collapsed(const Profile& profile, Output& output) {
       const std::size_t stack = line.size();
       line.append(1, ' ').append(std::to_string(self)).append(1, '\n');
       output.stream.write(line.data(), static_cast<std::streamsize>(line.size()));
+      written += line.size();
       line.resize(stack);
     }
     return true;
@@ -59,6 +65,12 @@ void write_collapsed(const Profile& profile, Output& output) {
     line.resize(sizes.back());
     sizes.pop_back();
   });
+  if (written > large) {
+    output.notes.push_back(
+        fmt::format("the collapsed stacks take {:.1f} GB, since each line is a whole stack: --collapse-recursion, "
+                    "--max-depth or another format keeps deep recursion small",
+                    static_cast<double>(written) / 1e9));
+  }
 }
 
 }  // namespace flamb

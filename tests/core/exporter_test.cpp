@@ -179,6 +179,14 @@ TEST(Collapsed, LosesNoStackWithHardNames) {
   EXPECT_EQ(sum, 1 + 2 * hard_names().size());
 }
 
+TEST(Collapsed, SaysWhenItIsHuge) {
+  Counter counter;
+  std::ostream out(&counter);
+  Output output{out};
+  find_exporter("collapsed")->write(deep_profile(11'000, 1), output);
+  EXPECT_THAT(output.notes, testing::ElementsAre(HasSubstr("take 1.1 GB")));
+}
+
 TEST(Collapsed, MarksInlinedFrames) {
   ProfileBuilder to;
   to.call("f", 0, [&] { to.call(Frame{"g 7", "", "", 0, true}, 3); });
