@@ -17,6 +17,7 @@ void write_collapsed(const Profile& profile, Output& output);
 void write_perf_data(const Profile& profile, Output& output);
 void write_perf_names(const Profile& profile, std::ostream& out);
 void write_perf_script(const Profile& profile, Output& output);
+void write_speedscope(const Profile& profile, Output& output);
 void write_svg(const Profile& profile, Output& output);
 void write_text(const Profile& profile, Output& output);
 
@@ -25,9 +26,10 @@ namespace {
 constexpr std::array<std::string_view, 2> collapsed_aliases = {"brendan_gregg", "folded"};
 constexpr std::array<std::string_view, 1> perf_data_aliases = {"perf"};
 
-constexpr std::array<Exporter, 5> list = {{
+constexpr std::array<Exporter, 6> list = {{
     {"collapsed", collapsed_aliases, "collapsed", "one line a stack, for flamegraph.pl, inferno, speedscope",
      write_collapsed},
+    {"speedscope", {}, "speedscope.json", "calls in time order, files and lines, for speedscope", write_speedscope},
     {"perf-data", perf_data_aliases, "perf.data",
      "for perf report, perf script and hotspot; the names are in a second file, *.perf.symbols", write_perf_data,
      "perf.symbols", write_perf_names},

@@ -106,6 +106,7 @@ void write(benchmark::State& state, const char* format) {
 BENCHMARK_CAPTURE(write, collapsed, "collapsed")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(write, perf_data, "perf-data")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(write, perf_script, "perf-script")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(write, speedscope, "speedscope")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(write, svg, "svg")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(write, text, "text")->Unit(benchmark::kMillisecond);
 

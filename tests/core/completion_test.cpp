@@ -37,8 +37,8 @@ TEST(Completion, OffersValues) {
   EXPECT_THAT(complete("apply --measure=c"), ElementsAre("--measure=calls"));
   EXPECT_THAT(complete("apply -collector st"), ElementsAre("stepping"));
   EXPECT_THAT(complete("capture f --open "), ElementsAre("browser"));
-  EXPECT_THAT(complete("capture f -f s"), ElementsAre("svg"));
-  EXPECT_THAT(complete("capture f --output-format collapsed,s"), ElementsAre("collapsed,svg"));
+  EXPECT_THAT(complete("capture f -f s"), ElementsAre("speedscope", "svg"));
+  EXPECT_THAT(complete("capture f --output-format collapsed,sv"), ElementsAre("collapsed,svg"));
   EXPECT_THAT(complete("capture f --output-format=text,b"), ElementsAre("--output-format=text,brendan_gregg"));
   EXPECT_THAT(complete("capture f -o "), IsEmpty());
   EXPECT_THAT(complete("capture f --bogus="), IsEmpty());

@@ -62,7 +62,7 @@ Written written(const std::string& format, const Profile& profile) {
 
 // Its order is lost.
 Profile unordered_profile() {
-  Profile profile = merged_profile();
+  Profile profile = threads_profile();
   Timeline dropped(0);
   dropped.enter(1);
   profile.parts[1].timeline = dropped;
@@ -72,7 +72,7 @@ Profile unordered_profile() {
 // --- perf-data
 
 TEST(PerfData, KeepsEveryStackAndItsWeight) {
-  for (const Profile& profile : {server_profile(), hard_names_profile(), merged_profile(), unordered_profile()}) {
+  for (const Profile& profile : {server_profile(), hard_names_profile(), threads_profile(), unordered_profile()}) {
     Weights weights;
     for (const PerfSample& sample : written("perf-data", profile).read().samples) {
       weights[joined(sample.stack)] += sample.weight;
@@ -99,7 +99,7 @@ TEST(PerfData, KeepsTheOrder) {
 }
 
 TEST(PerfData, TellsThreadsApart) {
-  const PerfFile file = written("perf-data", merged_profile()).read();
+  const PerfFile file = written("perf-data", threads_profile()).read();
   std::map<std::uint32_t, std::uint64_t> weights;
   std::uint64_t time = 0;
   for (const PerfSample& sample : file.samples) {
@@ -278,7 +278,7 @@ Weights weights_only(const Weights& of) {
 }
 
 TEST(PerfScript, WeighsTheSameByPeriodAndByTime) {
-  for (const Profile& profile : {server_profile(), hard_names_profile(), merged_profile(), unordered_profile()}) {
+  for (const Profile& profile : {server_profile(), hard_names_profile(), threads_profile(), unordered_profile()}) {
     const std::vector<TextSample> samples = text_samples(written("perf-script", profile).data);
     const Weights by_period = weights_by_period(samples);
     EXPECT_EQ(by_period, weights_by_time(samples));
@@ -327,8 +327,8 @@ TEST(PerfScript, NamesTheFilesAsReadersKnowThem) {
 TEST(PerfScript, IsAsItWas) {
   setenv("TZ", "UTC", 1);
   tzset();
-  const std::filesystem::path path = std::filesystem::path(FLAMB_GOLDEN_DIR) / "merged.linux-perf.txt";
-  const std::string actual = written("perf-script", merged_profile()).data;
+  const std::filesystem::path path = std::filesystem::path(FLAMB_GOLDEN_DIR) / "threads.linux-perf.txt";
+  const std::string actual = written("perf-script", threads_profile()).data;
   if (std::getenv("FLAMB_BLESS") != nullptr) std::ofstream(path, std::ios::binary) << actual;
   std::ifstream in(path, std::ios::binary);
   std::ostringstream golden;

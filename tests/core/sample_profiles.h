@@ -28,10 +28,13 @@ class ProfileBuilder {
     profile_.unit = unit;
   }
 
+  // Those of further calls.
+  void next_invocation(std::uint64_t number, std::uint64_t thread) { profile_.parts.push_back({number, thread}); }
+
   // A call that weighs `self` and makes the calls of `inside`.
   void call(
       const Frame& frame, std::uint64_t self, const std::function<void()>& inside = [] {}) {
-    Recording events(profile_.tree, profile_.parts.front().timeline);
+    Recording events(profile_.tree, profile_.parts.back().timeline);
     events.enter(frames_->intern(frame));
     events.weigh(self);
     inside();
@@ -174,7 +177,7 @@ inline Profile wide_profile(std::size_t count, std::size_t fan) {
 }
 
 // Invocations on two threads, merged, each with a function of its own.
-inline Profile merged_profile() {
+inline Profile threads_profile() {
   ProfileBuilder to;
   const auto frames = std::make_shared<FrameTable>();
   Profile profile = to.build();
@@ -194,6 +197,43 @@ inline Profile merged_profile() {
     events.leave();
     events.weigh(30);
     events.finish();
+  }
+  return profile;
+}
+
+// Two invocations in different threads, which share some stacks. Calls of one function follow each other.
+inline Profile merged_profile() {
+  ProfileBuilder to(Unit::calls);
+  to.call("trigger", 1, [&] {
+    for (int each = 0; each < 3; ++each) to.call("repeated", 1, [&] { to.call("leaf", 1); });
+  });
+  to.next_invocation(3, 4712);
+  to.call("trigger", 1, [&] {
+    to.call("other", 1);
+    to.call("repeated", 1);
+    to.call("repeated", 1, [&] { to.call("leaf", 1); });
+  });
+  return to.build();
+}
+
+// Calls that weigh nothing, at the begin, at the end and between.
+inline Profile weightless_profile() {
+  ProfileBuilder to;
+  to.call("trigger", 0, [&] {
+    to.call("nothing", 0);
+    to.call("something", 0, [&] { to.call("leaf", 5); });
+    to.call("nothing", 0);
+    to.call("something", 3, [&] { to.call("nothing", 0); });
+    to.call("nothing", 0, [&] { to.call("nothing", 0); });
+  });
+  return to.build();
+}
+
+// As if the order of its calls had been too long to keep.
+inline Profile without_order(Profile profile) {
+  for (ProfilePart& part : profile.parts) {
+    part.timeline = Timeline(0);
+    part.timeline.leave();
   }
   return profile;
 }

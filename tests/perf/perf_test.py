@@ -15,7 +15,7 @@ import perf
 
 MOST_FRAMES = 8183  # of a stack, in one record
 UNITS = {"hard_names": "calls"}  # instructions in other samples
-THREADS = {"merged": {4711: 466, 4712: 233}}  # all in thread 4711 in other samples
+THREADS = {"threads": {4711: 466, 4712: 233}}  # all in thread 4711 in other samples
 
 
 def write_sample(program, sample, directory):

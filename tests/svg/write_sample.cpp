@@ -14,7 +14,7 @@ flamb::Profile sample(std::string_view name) {
   if (name == "hard_names") return flamb::hard_names_profile();
   if (name == "deep") return flamb::deep_profile(100'000, 1);
   if (name == "chain") return flamb::deep_profile(100'000);
-  if (name == "merged") return flamb::merged_profile();
+  if (name == "threads") return flamb::threads_profile();
   if (name == "many") return flamb::wide_profile(50'000, 20);
   if (name == "wide") return flamb::wide_profile(1'000'000, 20);
   return flamb::empty_profile();
@@ -26,7 +26,7 @@ flamb::Profile sample(std::string_view name) {
 int main(int count, char** words) {
   const flamb::Exporter* const format = count >= 4 ? flamb::find_exporter(words[2]) : nullptr;
   if (format == nullptr || count != (format->write_companion == nullptr ? 4 : 5)) {
-    std::fputs("usage: write_sample server|hard_names|merged|deep|chain|many|wide|empty FORMAT FILE [COMPANION]\n",
+    std::fputs("usage: write_sample server|hard_names|threads|deep|chain|many|wide|empty FORMAT FILE [COMPANION]\n",
                stderr);
     return 2;
   }
