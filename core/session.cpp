@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "capture.h"
+#include "known_viewers.h"
 #include "options/options.h"
 #include "output_file.h"
 #include "progress.h"
@@ -38,6 +39,8 @@ class Session {
   Result<Collection> collect();
   void merge(Collection& collection) const;
   Result<void> publish(const Collection& collection);
+  void warn_of_viewer();
+  Result<void> open();
   Result<void> write(const Profile& profile);
   Result<void> write_format(const Profile& profile, const Exporter& format);
   Result<std::string> write_files(const Profile& profile, const Exporter& format, const std::string& directory);
@@ -60,6 +63,7 @@ class Session {
 Result<void> Session::run() {
   if (auto checked = check_output_directory(options_.output_directory); !checked) return checked;
   if (auto checked = check_target(); !checked) return checked;
+  warn_of_viewer();
   if (auto prepared = is_capture() ? prepare_capture() : prepare_apply(); !prepared) return prepared;
   if (options_.ignore_breakpoints) {
     if (auto suspended = debugger_.suspend_user_breakpoints(true); !suspended) return suspended;
@@ -192,10 +196,27 @@ Result<void> Session::publish(const Collection& collection) {
     invocation->profile.frames = frames_;
     if (auto written = write(invocation->profile); !written) return written;
   }
-  if (options_.open.empty() || report_.files.empty()) return {};
-  const auto opened = open_viewer(options_.open, report_.files.front());
+  return options_.open.empty() || report_.files.empty() ? Result<void>() : open();
+}
+
+// Before anything runs, which may take long. The files are worth having without a viewer, and there is time to get one.
+void Session::warn_of_viewer() {
+  if (options_.open.empty()) return;
+  const auto checked = check_viewer(options_.open);
+  if (checked) return;
+  debugger_.print(fmt::format("flamb: '{}' will not open: {}; the file is written all the same\n", options_.open,
+                              checked.error().message));
+}
+
+// The first invocation's file, in a format that the viewer reads.
+Result<void> Session::open() {
+  const KnownViewer* viewer = find_known_viewer(options_.open);
+  const auto format = std::ranges::find_if(
+      options_.formats, [&](const Exporter* each) { return viewer == nullptr || reads(*viewer, *each); });
+  const std::string& file = report_.files[static_cast<std::size_t>(format - options_.formats.begin())];
+  const auto opened = open_viewer(options_.open, file);
   if (!opened) return tl::unexpected(opened.error());
-  debugger_.print(fmt::format("flamb: opened {}\n", *opened));
+  debugger_.print(fmt::format("flamb: opened {} with {}\n", file, *opened));
   return {};
 }
 

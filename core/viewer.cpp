@@ -15,14 +15,17 @@
 #include <system_error>
 #include <vector>
 
+#include "known_viewers.h"
+
 namespace flamb {
 namespace {
 
 using Arguments = std::vector<std::string>;
 
-tl::unexpected<Error> cannot_open(const std::string& file, std::string_view program, std::string_view reason) {
-  return fail(Fault::user, fmt::format("cannot open '{}' with '{}': {}", file, program, reason),
-              "the file is there: open it yourself, or name another program by --open");
+tl::unexpected<Error> cannot_open(const std::string& file, std::string_view program, const Error& why) {
+  const std::string_view otherwise = "the file is there: open it yourself, or name another program by --open";
+  return fail(why.fault, fmt::format("cannot open '{}' with '{}': {}", file, program, why.message),
+              why.next_action.empty() ? std::string(otherwise) : fmt::format("{}; {}", why.next_action, otherwise));
 }
 
 std::vector<std::string> split_at(std::string_view text, char separator) {
@@ -49,6 +52,21 @@ std::optional<std::string> locate(const std::string& program) {
     if (is_program(path)) return path;
   }
   return std::nullopt;
+}
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+// Without a display a viewer would end at once and unseen, or a browser for terminals be started without one.
+Result<void> check_display(const KnownViewer& viewer) {
+  if (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")) return {};
+  const bool shows_elsewhere = is_set(viewer.is_page ? "BROWSER" : "QT_QPA_PLATFORM");
+  if (shows_elsewhere) return {};
+  return fail(Fault::user, "this session has no display: neither DISPLAY nor WAYLAND_DISPLAY is set",
+              viewer.is_page ? "set BROWSER to a program that shows pages, or use a machine with a display"
+                             : "use a session with a display, such as that of `ssh -X`");
 }
 
 // One entry of $BROWSER: words, in which %s stands for the file; it goes last where there is none.
@@ -139,23 +157,39 @@ int start_detached(Arguments arguments) {
   return error;
 }
 
+// What to run for a file.
+Result<Arguments> command(const std::string& program, const std::string& file) {
+  const KnownViewer* viewer = find_known_viewer(program);
+  const std::string remedy(viewer != nullptr ? viewer->how_to_get : "");
+  if (viewer != nullptr) {
+    if (auto checked = check_display(*viewer); !checked) return tl::unexpected(checked.error());
+  }
+  if (program == "browser") {
+    Arguments arguments = find_browser(file);
+    if (arguments.empty()) return fail(Fault::user, "no browser is installed, and $BROWSER names none", remedy);
+    return arguments;
+  }
+  if (const std::optional<std::string> path = locate(program)) return Arguments{*path, file};
+  if (program.find('/') == std::string::npos) {
+    return fail(Fault::user, "it is not installed: there is no such program on PATH", remedy);
+  }
+  return fail(Fault::user, ::access(program.c_str(), F_OK) == 0 ? "it is no program" : "it does not exist");
+}
+
 }  // namespace
 
+Result<void> check_viewer(const std::string& program) {
+  const Result<Arguments> found = command(program, {});
+  if (!found) return tl::unexpected(found.error());
+  return {};
+}
+
 Result<std::string> open_viewer(const std::string& program, const std::string& file) {
-  Arguments arguments;
-  if (program == "browser") {
-    arguments = find_browser(file);
-    if (arguments.empty()) return cannot_open(file, program, "no browser is installed, and $BROWSER names none");
-  } else if (const std::optional<std::string> path = locate(program)) {
-    arguments = {*path, file};
-  } else if (program.find('/') == std::string::npos) {
-    return cannot_open(file, program, "it is not installed: there is no such program on PATH");
-  } else {
-    return cannot_open(file, program, ::access(program.c_str(), F_OK) == 0 ? "it is no program" : "it does not exist");
-  }
-  const std::string started = arguments[0];
-  if (const int error = start_detached(std::move(arguments)); error != 0) {
-    return cannot_open(file, started, std::generic_category().message(error));
+  Result<Arguments> arguments = command(program, file);
+  if (!arguments) return cannot_open(file, program, arguments.error());
+  const std::string started = arguments->front();
+  if (const int error = start_detached(std::move(*arguments)); error != 0) {
+    return cannot_open(file, started, {Fault::user, std::generic_category().message(error), {}});
   }
   return started;
 }

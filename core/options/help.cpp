@@ -59,7 +59,8 @@ std::string describe(const OptionDefinition& option) {
     text += fmt::format(" {}", fmt::join(option.values(), "|"));
   }
   const bool lists_formats = option.name == "output-format";
-  std::string fallback(lists_formats ? exporters().front().name : option.fallback);
+  std::string fallback(option.fallback);
+  if (lists_formats) fallback = fmt::format("{}, or what the viewer of --open reads best", exporters().front().name);
   text += '\n' + wrap(option.text, option_indent);
   if (lists_formats) text += formats();
   if (!fallback.empty()) text += wrap(fmt::format("Default: {}.", fallback), option_indent);

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "known_viewers.h"
+
 namespace flamb {
 namespace {
 
@@ -138,9 +140,10 @@ constexpr std::array definitions{
     OptionDefinition{
         .name = "open",
         .placeholder = "PROGRAM",
-        .text = "Opens each file in a program, by its name or path. 'browser' is the one in $BROWSER, else the "
-                "desktop's own.",
-        .values = [] { return std::vector<std::string>{"browser"}; },
+        .text = "Opens the file in a program: 'speedscope', 'hotspot', 'browser' (the one in $BROWSER, else the "
+                "desktop's own), which get the format they read best if none is named, or any other by its name or "
+                "path. Of several files, the first that the program reads.",
+        .values = known_viewer_names,
         .set = set_path<&Options::open>,
     },
     OptionDefinition{

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <ranges>
 
+#include "known_viewers.h"
 #include "options/command_line.h"
 #include "options/nearest.h"
 #include "options/option_table.h"
@@ -161,6 +163,25 @@ Result<void> check_combinations(const Options& options) {
   return {};
 }
 
+std::string names(const std::vector<const Exporter*>& formats) {
+  const auto name = [](const Exporter* format) { return format->name; };
+  return fmt::format("{}", fmt::join(formats | std::views::transform(name), ", "));
+}
+
+// Without --output-format, what the viewer of --open reads best; with it, something that it reads.
+Result<void> settle_formats(Options& options) {
+  const KnownViewer* viewer = find_known_viewer(options.open);
+  if (options.formats.empty())
+    options.formats = {viewer != nullptr ? readable_formats(*viewer).front() : &exporters().front()};
+  const auto fits = [viewer](const Exporter* format) { return reads(*viewer, *format); };
+  if (viewer == nullptr || std::ranges::any_of(options.formats, fits)) return {};
+  return fail(
+      Fault::user,
+      fmt::format("--open {}: {} cannot read {}, it reads {}", viewer->name, viewer->name, names(options.formats),
+                  names(readable_formats(*viewer))),
+      fmt::format("add {} to --output-format, or leave --output-format out", readable_formats(*viewer).front()->name));
+}
+
 Result<Options> parse_help(const std::vector<Part>& parts) {
   Options options;
   if (parts.size() < 2) return options;
@@ -187,13 +208,13 @@ Result<Options> parse_arguments(const std::vector<Part>& parts, Command command)
       if (options.command == Command::help) return options;
     }
   }
-  if (options.formats.empty()) options.formats.push_back(&exporters().front());
   if (command == Command::apply && options.expression.empty()) {
     return fail(Fault::user, "EXPRESSION is missing", "write 'flamb apply [OPTIONS] [--] EXPRESSION'");
   }
   Result<void> done;
   if (command == Command::capture) done = take_function(std::move(words), options);
   if (done) done = check_combinations(options);
+  if (done) done = settle_formats(options);
   if (!done) return tl::unexpected<Error>(done.error());
   return options;
 }

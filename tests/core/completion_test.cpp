@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 
 TEST(Completion, OffersCommands) {
   EXPECT_THAT(complete(""), ElementsAre("apply", "capture", "help"));
@@ -36,7 +37,8 @@ TEST(Completion, OffersValues) {
   EXPECT_THAT(complete("capture -r f"), ElementsAre("filename", "flamegraph"));
   EXPECT_THAT(complete("apply --measure=c"), ElementsAre("--measure=calls"));
   EXPECT_THAT(complete("apply -collector st"), ElementsAre("stepping"));
-  EXPECT_THAT(complete("capture f --open "), ElementsAre("browser"));
+  EXPECT_THAT(complete("capture f --open "), IsSupersetOf({"browser", "speedscope"}));
+  EXPECT_THAT(complete("capture f --open=sp"), ElementsAre("--open=speedscope"));
   EXPECT_THAT(complete("capture f -f s"), ElementsAre("speedscope", "svg"));
   EXPECT_THAT(complete("capture f --output-format collapsed,sv"), ElementsAre("collapsed,svg"));
   EXPECT_THAT(complete("capture f --output-format=text,b"), ElementsAre("--output-format=text,brendan_gregg"));

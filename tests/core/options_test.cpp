@@ -294,6 +294,33 @@ TEST(Options, RefuseWhatDoesNotGoTogether) {
               AllOf(HasSubstr("--return flamegraph"), HasSubstr("perf-data"), HasSubstr("--return filename")));
 }
 
+// --- what a viewer reads
+
+TEST(Options, TakeTheFormatThatTheViewerReadsBest) {
+  EXPECT_THAT(format_names(parsed("capture f --open speedscope")), ElementsAre("speedscope"));
+  EXPECT_THAT(format_names(parsed("apply --open speedscope f()")), ElementsAre("speedscope"));
+  EXPECT_THAT(format_names(parsed("capture f --open browser")), ElementsAre("svg"));
+  EXPECT_THAT(format_names(parsed("capture f --open less")), ElementsAre("collapsed"));
+  EXPECT_THAT(format_names(parsed("capture f --open /usr/bin/speedscope")), ElementsAre("collapsed"));
+  if (find_exporter("perf-data") != nullptr) {
+    EXPECT_THAT(format_names(parsed("capture f --open hotspot")), ElementsAre("perf-data"));
+  }
+}
+
+TEST(Options, TakeFormatsOfWhichTheViewerReadsOne) {
+  EXPECT_THAT(format_names(parsed("capture f --open speedscope -f svg,folded")), ElementsAre("svg", "collapsed"));
+  EXPECT_THAT(format_names(parsed("capture f -f text --open browser")), ElementsAre("text"));
+  EXPECT_THAT(format_names(parsed("capture f -f svg --open less")), ElementsAre("svg"));
+}
+
+TEST(Options, RefuseFormatsThatTheViewerCannotRead) {
+  EXPECT_THAT(error("capture f -f svg,text --open speedscope"),
+              AllOf(HasSubstr("--open speedscope"), HasSubstr("cannot read svg, text, it reads speedscope, collapsed"),
+                    HasSubstr("add speedscope to --output-format")));
+  EXPECT_THAT(error("apply --open browser -f collapsed f()"),
+              AllOf(HasSubstr("cannot read collapsed, it reads svg, text"), HasSubstr("add svg")));
+}
+
 // --- commands
 
 TEST(Options, AskForHelp) {

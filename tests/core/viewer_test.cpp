@@ -15,6 +15,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "fake_debugger.h"
+#include "known_viewers.h"
+#include "session.h"
+
 namespace flamb {
 namespace {
 
@@ -34,6 +38,7 @@ class Viewer : public ::testing::Test {
     ::setenv("PATH", (directory + "/bin:/usr/bin:/bin").c_str(), 1);
     fs::create_directory(directory + "/bin");
     ::unsetenv("BROWSER");
+    ::setenv("DISPLAY", ":99", 1);
   }
   void TearDown() override {
     ::close(fifo);
@@ -177,6 +182,77 @@ TEST_F(Viewer, BrowserIsTheDesktopsOrAnInstalledOneWithoutTheVariable) {
   const std::string desktop = install("xdg-open");
   EXPECT_EQ(open_viewer("browser", "/tmp/f.svg"), desktop);
   EXPECT_EQ(output(), desktop + "\n/tmp/f.svg\n");
+}
+
+TEST_F(Viewer, ThatIsKnownIsStartedByName) {
+  const std::string path = install("speedscope");
+  EXPECT_EQ(open_viewer("speedscope", "/tmp/f.speedscope.json"), path);
+  EXPECT_EQ(output(), path + "\n/tmp/f.speedscope.json\n");
+  EXPECT_TRUE(check_viewer("speedscope"));
+}
+
+TEST_F(Viewer, ThatIsKnownButNotInstalledCanBeGot) {
+  ::setenv("PATH", (directory + "/bin").c_str(), 1);
+  EXPECT_THAT(error(open_viewer("speedscope", "/tmp/f.speedscope.json")),
+              AllOf(HasSubstr("'/tmp/f.speedscope.json'"), HasSubstr("not installed"),
+                    HasSubstr("`npm install -g speedscope`")));
+  EXPECT_THAT(check_viewer("speedscope").error().message, HasSubstr("not installed"));
+  if (find_known_viewer("hotspot") != nullptr) {
+    EXPECT_THAT(error(open_viewer("hotspot", "/tmp/perf.data")), HasSubstr("`apt install hotspot`"));
+  }
+}
+
+TEST_F(Viewer, NeedsADisplay) {
+  install("speedscope");
+  install("firefox");
+  ::unsetenv("DISPLAY");
+  ::unsetenv("WAYLAND_DISPLAY");
+  for (const std::string viewer : {"speedscope", "browser"}) {
+    EXPECT_THAT(error(open_viewer(viewer, "/tmp/f.svg")),
+                AllOf(HasSubstr("no display"), HasSubstr("'/tmp/f.svg'"), HasSubstr("set BROWSER")));
+    EXPECT_FALSE(check_viewer(viewer));
+  }
+  ::setenv("WAYLAND_DISPLAY", "wayland-0", 1);
+  EXPECT_TRUE(check_viewer("speedscope"));
+}
+
+TEST_F(Viewer, NeedsNoDisplayForABrowserThatWasNamed) {
+  install("speedscope");
+  const std::string browser = install("terminal-browser");
+  ::unsetenv("DISPLAY");
+  ::unsetenv("WAYLAND_DISPLAY");
+  ::setenv("BROWSER", browser.c_str(), 1);
+  EXPECT_TRUE(check_viewer("speedscope"));
+  EXPECT_EQ(open_viewer("browser", "/tmp/f.svg"), browser);
+  output();
+}
+
+TEST_F(Viewer, NeedsNoDisplayIfNothingIsKnownOfIt) {
+  install("less");
+  ::unsetenv("DISPLAY");
+  ::unsetenv("WAYLAND_DISPLAY");
+  EXPECT_TRUE(open_viewer("less", "/tmp/f.txt"));
+  output();
+}
+
+TEST_F(Viewer, IsLookedForBeforeAnythingRuns) {
+  FakeDebugger debugger;
+  debugger.info.state = TargetState::stopped;
+  EXPECT_FALSE(run_command(debugger, "capture f --open no-such-viewer"));
+  EXPECT_THAT(debugger.printed, HasSubstr("'no-such-viewer' will not open: it is not installed"));
+  EXPECT_THAT(debugger.printed, HasSubstr("the file is written all the same"));
+}
+
+TEST(KnownViewers, ReadFormatsThatFlambWrites) {
+  EXPECT_THAT(known_viewer_names(), ::testing::IsSupersetOf({"browser", "speedscope"}));
+  for (const std::string& name : known_viewer_names()) {
+    const KnownViewer* viewer = find_known_viewer(name);
+    ASSERT_NE(viewer, nullptr) << name;
+    ASSERT_FALSE(readable_formats(*viewer).empty()) << name;
+    for (const Exporter* format : readable_formats(*viewer)) EXPECT_TRUE(reads(*viewer, *format)) << name;
+  }
+  EXPECT_EQ(find_known_viewer("less"), nullptr);
+  EXPECT_EQ(find_known_viewer(""), nullptr);
 }
 
 }  // namespace
