@@ -1,0 +1,44 @@
+// Follows the file that speedscope was given, in its own page: has it export again what it has understood (Ctrl-S), and
+// leaves only that, for --dump-dom to print.
+(() => {
+  const said = [];
+  const log = console.log;
+  console.log = (...words) => {
+    said.push(words.map((word) => word?.stack ?? String(word)).join(" "));
+    log(...words);
+  };
+  window.alert = (text) => said.push(`alert: ${text}`);
+  addEventListener("error", (event) => said.push(`error: ${event.message}`));
+  addEventListener("unhandledrejection", (event) => said.push(`error: ${event.reason}`));
+
+  let exported = null;
+  URL.createObjectURL = (blob) => {
+    exported = blob;
+    return "#";
+  };
+
+  const hasFailed = () => said.some((line) => /^(alert:|error:|Failed to load)/.test(line));
+  const table = () =>
+    [...document.querySelectorAll("table tr")].map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent));
+
+  async function finish() {
+    const result = {
+      title: document.title,
+      said,
+      text: document.body.innerText,
+      table: table(),
+      file: exported ? JSON.parse(await exported.text()) : null,
+    };
+    const element = document.createElement("pre");
+    element.textContent = `result:${JSON.stringify(result)}:end`;
+    document.documentElement.replaceChildren(element);
+  }
+
+  // Until it is loaded, speedscope has nothing to export.
+  function next() {
+    if (exported || hasFailed()) return finish();
+    dispatchEvent(new KeyboardEvent("keydown", { key: "s", ctrlKey: true }));
+    requestAnimationFrame(next);
+  }
+  requestAnimationFrame(next);
+})();

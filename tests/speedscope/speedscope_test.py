@@ -1,0 +1,162 @@
+"""Opens what flamb writes in speedscope's own page, and compares what speedscope has understood with the collapsed stacks.
+
+usage: speedscope_test.py CHROMIUM WRITE_SAMPLE CASE
+"""
+
+import base64
+import collections
+import html
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+PAGE = pathlib.Path(__file__).with_name("node_modules") / "speedscope/dist/release/index.html"
+
+CHROMIUM_OPTIONS = [
+    "--headless", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--enable-unsafe-swiftshader", "--window-size=1200,700",
+    "--virtual-time-budget=100000",
+]
+
+# What differs from: the sample of the case's name, in the format speedscope, all of its calls weighing something.
+CASES = {
+    "server": {},
+    "server_without_order": {},
+    "hard_names": {},
+    "merged": {},
+    "merged_without_order": {},
+    "weightless": {"every_call_weighs": False},
+    "deep_4000": {"every_call_weighs": False},
+    "wide_20000": {"every_call_weighs": False},
+    "empty": {},
+    "table": {"sample": "server", "view": "sandwich"},
+    "collapsed": {"sample": "server", "format": "collapsed"},
+}
+
+
+def write(write_sample, sample, output_format, path):
+    subprocess.run([write_sample, sample, output_format, path], check=True)
+    return path.read_text(encoding="utf-8")
+
+
+def open_in_speedscope(chromium, path, view, directory):
+    """What read_back.js found: the title, the text and the table of the page, and the file that speedscope exports."""
+    script = pathlib.Path(directory, "load.js")
+    content = base64.b64encode(path.read_bytes()).decode()
+    read_back = pathlib.Path(__file__).with_name("read_back.js").read_text(encoding="utf-8")
+    script.write_text(f"speedscope.loadFileFromBase64({json.dumps(path.name)}, {json.dumps(content)});\n{read_back}",
+                      encoding="utf-8")
+    url = f"{PAGE.as_uri()}#localProfilePath={script}" + (f"&view={view}" if view else "")
+    done = subprocess.run([chromium, *CHROMIUM_OPTIONS, f"--user-data-dir={directory}/profile", "--dump-dom", url],
+                          capture_output=True, text=True, encoding="utf-8", timeout=100, check=False)
+    found = re.search(r"result:(.*):end", html.unescape(done.stdout), re.DOTALL)
+    if not found:
+        sys.exit(f"the page gave no result; Chromium said:\n{done.stderr}\n{done.stdout[:2000]}")
+    result = json.loads(found.group(1))
+    if result["file"] is None:
+        sys.exit("speedscope did not load the file; it said:\n" + "\n".join(result["said"]))
+    return result
+
+
+def collapsed_name(name):
+    """A frame's name as collapsed stacks have it."""
+    name = name.replace(";", ":")
+    if name.endswith(" [inlined]"):
+        return name.removesuffix(" [inlined]") + "_[i]"
+    return re.sub(r" (\d+(\.\d*)?)$", r"_\1", name)
+
+
+def stacks_of_events(file, name=collapsed_name):
+    """Weights by stack, of all profiles."""
+    frames = [name(frame["name"]) for frame in file["shared"]["frames"]]
+    stacks = collections.Counter()
+    for profile in file["profiles"]:
+        stack, before = [], 0
+        for event in profile["events"]:
+            if event["at"] > before:
+                stacks[";".join(stack)] += event["at"] - before
+            before = event["at"]
+            stack.append(frames[event["frame"]]) if event["type"] == "O" else stack.pop()
+    return stacks
+
+
+def stacks_of_collapsed(text):
+    stacks = collections.Counter()
+    for line in text.splitlines():
+        stack, weight = line.rsplit(" ", 1)
+        stacks[stack] += int(weight)
+    return stacks
+
+
+def events_by_name(file):
+    """What happens in order, for each profile."""
+    names = [frame["name"] for frame in file["shared"]["frames"]]
+    return [[(event["type"], names[event["frame"]], event["at"]) for event in profile["events"]]
+            for profile in file["profiles"]]
+
+
+def expect_equal(actual, expected, what):
+    if actual != expected:
+        sys.exit(f"{what}:\n  expected {str(expected)[:4000]}\n  actual   {str(actual)[:4000]}")
+
+
+def expect_same_stacks(actual, expected):
+    """Compared by what differs: there may be thousands."""
+    wrong = {stack for stack in actual.keys() | expected.keys() if actual[stack] != expected[stack]}
+    lines = [f"  expected {expected[stack]}, actual {actual[stack]}: {stack[:500]}" for stack in sorted(wrong)[:10]]
+    if wrong:
+        sys.exit(f"{len(wrong)} stacks differ:\n" + "\n".join(lines))
+
+
+def expect_same_profiles(read, written, every_call_weighs):
+    expect_equal(read["name"], written["name"], "name")
+    for key in "name", "unit", "endValue":
+        expect_equal([profile[key] for profile in read["profiles"]],
+                     [profile[key] for profile in written["profiles"]], key)
+    details = {frame["name"]: (frame.get("file"), frame.get("line")) for frame in written["shared"]["frames"]}
+    for frame in read["shared"]["frames"]:
+        expect_equal((frame.get("file"), frame.get("line")), details[frame["name"]], f"place of {frame['name'][:200]}")
+    # speedscope shows no call that weighs nothing, so those in `written` are more.
+    if every_call_weighs and all(profile["type"] == "evented" for profile in written["profiles"]):
+        expect_equal(events_by_name(read), events_by_name(written), "calls in order")
+
+
+def check_table(result, collapsed):
+    """The sandwich view lists the functions, each with its total and self weight."""
+    rows = {row[2].strip(): row[:2] for row in result["table"] if len(row) == 3}
+    expect_equal(rows.get("deflate"), ["9,000 (12%)", "9,000 (12%)"], f"row of deflate in {rows}")
+    whole = f"{sum(collapsed.values()):,} (100%)"
+    expect_equal(rows.get("app::serve(app::Request const&)"), [whole, "1,200 (1.6%)"], f"row of the trigger in {rows}")
+
+
+def main():
+    chromium, write_sample, name = sys.argv[1:4]
+    case = CASES[name]
+    sample, output_format = case.get("sample", name), case.get("format", "speedscope")
+    if not PAGE.exists():
+        sys.exit("speedscope is not installed: run `npm ci` in tests/speedscope")
+    with tempfile.TemporaryDirectory() as directory:
+        extension = {"speedscope": "speedscope.json"}.get(output_format, output_format)
+        path = pathlib.Path(directory, f"serve-20261201T084548.762394-1.{extension}")
+        text = write(write_sample, sample, output_format, path)
+        collapsed = stacks_of_collapsed(write(write_sample, sample, "collapsed", pathlib.Path(directory, "collapsed")))
+        result = open_in_speedscope(chromium, path, case.get("view"), directory)
+    if output_format == "speedscope":
+        written = json.loads(text)
+        expect_equal(result["title"], f"{written['name']} - speedscope", "title of the page")
+        expect_same_profiles(result["file"], written, case.get("every_call_weighs", True))
+        expect_same_stacks(stacks_of_events(result["file"]), collapsed)
+        shown = written["profiles"][0]["name"]
+        if shown not in result["text"]:
+            sys.exit(f"text of the page:\n  expected in it {shown}\n  actual {result['text']}")
+    else:
+        expect_same_stacks(stacks_of_events(result["file"], name=str), collapsed)
+    if name == "table":
+        check_table(result, collapsed)
+
+
+if __name__ == "__main__":
+    main()
