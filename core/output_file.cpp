@@ -40,6 +40,8 @@ std::string sanitize(std::string_view name) {
   }
   if (result.empty()) return "_";
   if (result[0] == '.' || result[0] == '-') result[0] = '_';
+  // speedscope takes "...Profile-" and "...Trace-" with a date for the names of Chrome's own files.
+  if (result.ends_with("Profile") || result.ends_with("Trace")) result += '_';
   return result;
 }
 

@@ -72,6 +72,7 @@ TEST(OutputStem, HoldsFunctionDateAndNumber) {
   ::setenv("TZ", "UTC", 1);
   ::tzset();
   EXPECT_EQ(output_stem("parse_request", date, 3), "parse_request-20231114T221320.000042-3");
+  EXPECT_EQ(output_stem("loadProfile", date, 3), "loadProfile_-20231114T221320.000042-3") << "not a file of Chrome's";
 }
 
 TEST(OutputStem, IsInLocalTime) {
