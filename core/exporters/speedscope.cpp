@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exporters/event_order.h"
 #include "exporters/exporter.h"
 #include "exporters/frame_name.h"
 #include "exporters/numbers.h"
@@ -206,8 +207,7 @@ std::size_t deepest_stack(const CallTree& tree) {
 }  // namespace
 
 void write_speedscope(const Profile& profile, Output& output) {
-  const bool has_order =
-      std::ranges::all_of(profile.parts, [](const ProfilePart& part) { return part.timeline.is_complete(); });
+  const bool has_order = order_is_known(profile);
   if (!has_order) {
     output.notes.emplace_back(
         "there were too many calls to keep their order: the file for speedscope has each stack once, with its sum");

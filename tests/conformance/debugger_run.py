@@ -32,12 +32,24 @@ def end_processes_of(case_id):
             continue
 
 
+def without_debug_files(argv):
+    """The command, without the system's separate debug information where that can be hidden.
+
+    valgrind brings that of the C library along. To read it takes LLDB longer than most cases, and no setting keeps it
+    from doing so.
+    """
+    hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /usr/lib/debug && exec "$@"', "sh"]
+    can_hide = os.path.isdir("/usr/lib/debug") and subprocess.run(
+        [*hidden, "true"], check=False, capture_output=True).returncode == 0
+    return [*hidden, *argv] if can_hide else argv
+
+
 def run_batch(dialect, program, commands, directory, environment, timeout):
     """Feeds all commands at once. Returns everything printed."""
     script = directory / "script"
     script.write_text("\n".join([*commands, "kill", "quit", ""]), encoding="utf-8")
     with open(script if dialect.name == "gdb" else os.devnull, "rb") as standard_input:
-        process = subprocess.Popen(dialect.argv(program, script), stdin=standard_input, stdout=subprocess.PIPE,
+        process = subprocess.Popen(without_debug_files(dialect.argv(program, script)), stdin=standard_input, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, cwd=directory, env=environment, start_new_session=True)
         try:
             output, _ = process.communicate(timeout=timeout)
