@@ -43,29 +43,44 @@ class Void : public std::streambuf {
   }
 };
 
-// Calls of a few functions in a loop, as most programs make them: the tree is soon complete.
+// Calls of a few functions in a loop, as most programs make them: the tree is soon complete. Gives the number of
+// events.
+std::uint64_t loop(CallSink& sink) {
+  sink.enter(0);
+  for (FrameId outer = 1; outer <= 8; ++outer) {
+    sink.enter(outer);
+    sink.weigh(3);
+    for (FrameId inner = 10; inner < 14; ++inner) {
+      sink.enter(inner);
+      sink.weigh(1);
+      sink.leave();
+    }
+    sink.leave();
+  }
+  sink.leave();
+  return 2 + 8 * (3 + 4 * 3);
+}
+
 void BM_EventsOfALoop(benchmark::State& state) {
   CallTree tree;
   std::uint64_t events = 0;
-  for (auto _ : state) {
-    tree.enter(0);
-    for (FrameId outer = 1; outer <= 8; ++outer) {
-      tree.enter(outer);
-      tree.weigh(3);
-      for (FrameId inner = 10; inner < 14; ++inner) {
-        tree.enter(inner);
-        tree.weigh(1);
-        tree.leave();
-      }
-      tree.leave();
-    }
-    tree.leave();
-    events += 2 + 8 * (3 + 4 * 3);
-  }
+  for (auto _ : state) events += loop(tree);
   benchmark::DoNotOptimize(tree.nodes().data());
   state.SetItemsProcessed(static_cast<std::int64_t>(events));
 }
 BENCHMARK(BM_EventsOfALoop);
+
+// The order is kept too, as in a capture, up to the timeline's limit.
+void BM_RecordedEventsOfALoop(benchmark::State& state) {
+  CallTree tree;
+  Timeline timeline;
+  Recording recording(tree, timeline);
+  std::uint64_t events = 0;
+  for (auto _ : state) events += loop(recording);
+  benchmark::DoNotOptimize(tree.nodes().data());
+  state.SetItemsProcessed(static_cast<std::int64_t>(events));
+}
+BENCHMARK(BM_RecordedEventsOfALoop)->Iterations(500'000);
 
 // Every stack is a new one.
 void BM_EventsOfNewStacks(benchmark::State& state) {

@@ -142,7 +142,7 @@ DIALECTS = {"lldb": Lldb, "gdb": Gdb}
 
 def text_check(dialect, case_id, program):
     """The command that compares the target's code with its files."""
-    return dialect.shell(f"{sys.executable} {PROCESS_CHECK} {case_id} {program}")
+    return dialect.shell(f"{sys.executable} -S -E {PROCESS_CHECK} {case_id} {program}")
 
 
 def split_sections(output, dialect, typed=()):
