@@ -3,6 +3,7 @@
 
 #include "code_path.h"
 #include "collector.h"
+#include "inlined_segments.h"
 
 // Counts every instruction without stepping: between two branches the code is known, so the target runs from one
 // breakpoint to the next, each on an instruction whose outcome is not known beforehand (a conditional branch, an
@@ -34,7 +35,10 @@ bool is_mere_jump(const Transfer& transfer) {
 class SteppingCollector final : public Collector {
  public:
   SteppingCollector(Invocations& invocations, Unit unit)
-      : invocations_(invocations), unit_(unit), path_(invocations.code, invocations.program) {}
+      : invocations_(invocations),
+        unit_(unit),
+        path_(invocations.code, invocations.program),
+        segments_(invocations.program) {}
 
   std::string_view name() const override { return "stepping"; }
   Unit unit() const override { return unit_; }
@@ -44,7 +48,7 @@ class SteppingCollector final : public Collector {
   void end(Invocation& invocation) override;
   void signalled() override;
   void libraries_changed() override {
-    segments_.clear();
+    segments_.forget();
     path_.forget();
   }
 
@@ -62,11 +66,6 @@ class SteppingCollector final : public Collector {
     // A call of an IFUNC that is being bound: it begins where the stub jumps to.
     std::optional<ShadowStack::Call> forwarded;
   };
-  // Consecutive instructions of a block with the same frames inlined at them, outer first.
-  struct Segment {
-    std::vector<FrameId> inlined;
-    std::uint64_t instructions = 0;
-  };
 
   // Following a run.
   void go(State& state, Position from);
@@ -78,7 +77,6 @@ class SteppingCollector final : public Collector {
   void account(Invocation& invocation, State& state, std::optional<Position> until);
   void follow(Invocation& invocation, State& state, const Transfer& transfer, Position to);
   void count(Invocation& invocation, const Block& block, std::uint64_t instructions);
-  const std::vector<Segment>& segments(const Block& block);
   void call(Invocation& invocation, State& state, Address entry, const ShadowStack::Call& at);
   void jump(Invocation& invocation, State& state, Address from, Position to);
   void enter(Invocation& invocation, const Callee& callee, ShadowStack::Call at);
@@ -102,11 +100,11 @@ class SteppingCollector final : public Collector {
   Invocations& invocations_;
   Unit unit_;
   CodePath path_;
+  InlinedSegments segments_;
   std::unordered_map<ThreadId, State> states_;
-  std::unordered_set<Address> watched_;                         // transfers
-  std::unordered_set<Address> entries_;                         // entries that begin a call
-  std::unordered_set<FrameId> border_frames_;                   // frames of functions out of scope
-  std::unordered_map<Address, std::vector<Segment>> segments_;  // by block
+  std::unordered_set<Address> watched_;        // transfers
+  std::unordered_set<Address> entries_;        // entries that begin a call
+  std::unordered_set<FrameId> border_frames_;  // frames of functions out of scope
 };
 
 void SteppingCollector::begin(Invocation& invocation) {
@@ -194,31 +192,13 @@ void SteppingCollector::count(Invocation& invocation, const Block& block, std::u
     invocation.stack.weigh(instructions);
     return;
   }
-  for (const Segment& segment : segments(block)) {
+  for (const InlinedSegment& segment : segments_.of(block)) {
     const std::uint64_t counted = std::min(segment.instructions, instructions);
     if (counted == 0) break;
     invocation.stack.set_inlined(segment.inlined);
     invocation.stack.weigh(counted);
     instructions -= counted;
   }
-}
-
-const std::vector<SteppingCollector::Segment>& SteppingCollector::segments(const Block& block) {
-  const auto [entry, is_new] = segments_.try_emplace(block.start);
-  if (!is_new) return entry->second;
-  const Function* function = invocations_.program.function_at(block.start);
-  for (const Address address : block.instructions) {
-    std::vector<FrameId> inlined;
-    if (function != nullptr) {
-      for (const InlinedRange& range : invocations_.program.inlined(*function)) {
-        if (range.start > address) break;
-        if (address < range.end) inlined.push_back(range.frame);
-      }
-    }
-    if (entry->second.empty() || entry->second.back().inlined != inlined) entry->second.push_back({inlined, 0});
-    ++entry->second.back().instructions;
-  }
-  return entry->second;
 }
 
 void SteppingCollector::enter(Invocation& invocation, const Callee& callee, ShadowStack::Call at) {
