@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "known_viewers.h"
+#include "speedscope_page.h"
 
 namespace flamb {
 namespace {
@@ -157,8 +158,18 @@ int start_detached(Arguments arguments) {
   return error;
 }
 
+struct Start {
+  Arguments arguments;
+  std::string shown;  // to the user
+};
+
+Start plainly(Arguments arguments) {
+  std::string shown = arguments.front();
+  return {std::move(arguments), std::move(shown)};
+}
+
 // What to run for a file.
-Result<Arguments> command(const std::string& program, const std::string& file) {
+Result<Start> command(const std::string& program, const std::string& file) {
   const KnownViewer* viewer = find_known_viewer(program);
   const std::string remedy(viewer != nullptr ? viewer->how_to_get : "");
   if (viewer != nullptr) {
@@ -167,9 +178,18 @@ Result<Arguments> command(const std::string& program, const std::string& file) {
   if (program == "browser") {
     Arguments arguments = find_browser(file);
     if (arguments.empty()) return fail(Fault::user, "no browser is installed, and $BROWSER names none", remedy);
-    return arguments;
+    return plainly(std::move(arguments));
   }
-  if (const std::optional<std::string> path = locate(program)) return Arguments{*path, file};
+  if (const std::optional<std::string> path = locate(program)) {
+    if (program == "speedscope" && is_set("BROWSER") && !file.empty()) {
+      const auto page = speedscope_page(*path, file);
+      if (Arguments browser = page ? find_browser(*page) : Arguments(); !browser.empty()) {
+        std::string shown = fmt::format("{} in {}", *path, browser.front());
+        return Start{std::move(browser), std::move(shown)};
+      }
+    }
+    return plainly({*path, file});
+  }
   if (program.find('/') == std::string::npos) {
     return fail(Fault::user, "it is not installed: there is no such program on PATH", remedy);
   }
@@ -179,19 +199,18 @@ Result<Arguments> command(const std::string& program, const std::string& file) {
 }  // namespace
 
 Result<void> check_viewer(const std::string& program) {
-  const Result<Arguments> found = command(program, {});
+  const Result<Start> found = command(program, {});
   if (!found) return tl::unexpected(found.error());
   return {};
 }
 
 Result<std::string> open_viewer(const std::string& program, const std::string& file) {
-  Result<Arguments> arguments = command(program, file);
-  if (!arguments) return cannot_open(file, program, arguments.error());
-  const std::string started = arguments->front();
-  if (const int error = start_detached(std::move(*arguments)); error != 0) {
-    return cannot_open(file, started, {Fault::user, std::generic_category().message(error), {}});
+  Result<Start> start = command(program, file);
+  if (!start) return cannot_open(file, program, start.error());
+  if (const int error = start_detached(std::move(start->arguments)); error != 0) {
+    return cannot_open(file, start->shown, {Fault::user, std::generic_category().message(error), {}});
   }
-  return started;
+  return start->shown;
 }
 
 }  // namespace flamb
