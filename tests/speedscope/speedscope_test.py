@@ -34,6 +34,7 @@ CASES = {
     "empty": {},
     "table": {"sample": "server", "view": "sandwich"},
     "collapsed": {"sample": "server", "format": "collapsed"},
+    "perf_script": {"sample": "server", "format": "perf-script"},
 }
 
 
@@ -81,6 +82,17 @@ def stacks_of_events(file, name=collapsed_name):
             before = event["at"]
             stack.append(frames[event["frame"]]) if event["type"] == "O" else stack.pop()
     return stacks
+
+
+def as_perf_script(name):
+    """Without what the format has to change: parentheses, and how inlined frames are marked."""
+    name = name.replace("(anonymous namespace)", "{anonymous}").replace("_[i]", "")
+    return name.translate(str.maketrans("()", "{}"))
+
+
+def in_units(stacks, per_unit=1_000_000):
+    """One of the unit is a microsecond, and speedscope counts seconds."""
+    return collections.Counter({stack: round(weight * per_unit) for stack, weight in stacks.items()})
 
 
 def stacks_of_collapsed(text):
@@ -152,6 +164,9 @@ def main():
         shown = written["profiles"][0]["name"]
         if shown not in result["text"]:
             sys.exit(f"text of the page:\n  expected in it {shown}\n  actual {result['text']}")
+    elif output_format == "perf-script":
+        expect_same_stacks(in_units(stacks_of_events(result["file"], name=as_perf_script)),
+                           in_units({as_perf_script(stack): weight for stack, weight in collapsed.items()}, 1))
     else:
         expect_same_stacks(stacks_of_events(result["file"], name=str), collapsed)
     if name == "table":
