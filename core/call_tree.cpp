@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 namespace flamb {
 namespace {
@@ -78,6 +79,11 @@ std::vector<std::uint64_t> CallTree::totals() const {
     if (nodes_[id].parent != none) totals[nodes_[id].parent] += totals[id];
   }
   return totals;
+}
+
+std::uint64_t CallTree::total_weight() const {
+  return std::accumulate(nodes_.begin(), nodes_.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const Node& node) { return sum + node.self; });
 }
 
 NodeId CallTree::child(NodeId parent, FrameId frame) {

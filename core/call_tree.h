@@ -85,6 +85,9 @@ class CallTree final : public CallSink {
   // Per node: its own weight and that of all below it.
   std::vector<std::uint64_t> totals() const;
 
+  // The weight of all nodes together.
+  std::uint64_t total_weight() const;
+
   // Does any stack go deeper than Options::max_depth?
   bool was_cut() const { return was_cut_; }
 

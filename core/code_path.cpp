@@ -3,8 +3,6 @@
 namespace flamb {
 namespace {
 
-constexpr std::size_t slot_size = sizeof(Address);
-
 // How far one path may go: only an endless loop has no branch for so long.
 constexpr int max_blocks = 100'000;
 

@@ -10,6 +10,8 @@
 
 namespace flamb {
 
+inline constexpr std::size_t slot_size = sizeof(Address);  // of a return address on the stack
+
 struct Position {
   Address pc = 0;
   Address stack = 0;  // the stack pointer there

@@ -14,8 +14,6 @@
 namespace flamb {
 namespace {
 
-constexpr std::size_t slot_size = sizeof(Address);
-
 // The dynamic loader's lazy binding ends in a jump to the function it has found, so many bytes from its entry at most.
 constexpr std::size_t max_binding_code = 1024;
 
@@ -85,12 +83,12 @@ class SteppingCollector final : public Collector {
   Verdict at_transfer(ThreadId thread, Address where);
   bool is_at_end(const State& state, Position at);
   bool comes_by(const State& state, Position at);
-  Verdict decide(Invocation& invocation, State& state);
+  Verdict decide(Invocation& invocation, State& state, Address stack);
   void settle(Invocation& invocation, State& state, Address stack);
   void after_return(Invocation& invocation, State& state, Position to);
   bool begins_something(Address where) const;
   bool bind_lazily(Invocation& invocation, State& state, const Transfer& transfer, Position to);
-  Verdict lose_track(Invocation& invocation, State& state, Address where);
+  Verdict lose_track(Invocation& invocation, State& state, Position at);
   void interrupt(Invocation& invocation, State& state, Address slot, Address return_address);
 
   bool is_border(const ShadowStack& stack) const {
@@ -244,16 +242,16 @@ Verdict SteppingCollector::at_transfer(ThreadId thread, Address where) {
   if (invocation == nullptr || found == states_.end()) return Verdict::go_on;
   State& state = found->second;
   const CodePath::End& end = state.run.end;
-  if (!state.run.is_known) return Verdict::go_on;
-  if (state.run.is_binding) return where == end.transfer.address ? decide(*invocation, state) : Verdict::go_on;
+  if (!state.run.is_known || (state.run.is_binding && where != end.transfer.address)) return Verdict::go_on;
 
   const auto stack = invocations_.debugger.read_register(thread, Register::rsp);
   if (!stack) return invocations_.fail(stack.error());
-  if (!is_at_end(state, {where, *stack})) {
-    return comes_by(state, {where, *stack}) ? Verdict::go_on : lose_track(*invocation, state, where);
+  const Position at{where, *stack};
+  if (!state.run.is_binding && !is_at_end(state, at)) {
+    return comes_by(state, at) ? Verdict::go_on : lose_track(*invocation, state, at);
   }
   account(*invocation, state, std::nullopt);
-  return decide(*invocation, state);
+  return decide(*invocation, state, at.stack);
 }
 
 // Is this where the run ends? Recursion may come by its last instruction before.
@@ -271,22 +269,20 @@ bool SteppingCollector::comes_by(const State& state, Position at) {
 }
 
 // The thread is at the transfer it was expected at.
-Verdict SteppingCollector::decide(Invocation& invocation, State& state) {
+Verdict SteppingCollector::decide(Invocation& invocation, State& state, Address stack) {
   const Transfer transfer = state.run.end.transfer;
   if (!state.run.end.keeps_stack) state.calls.clear();
-  const auto stack = invocations_.debugger.read_register(invocation.thread, Register::rsp);
-  if (!stack) return invocations_.fail(stack.error());
   const auto destination = invocations_.code.destination(transfer, invocation.thread);
   state.run = {};
   if (!destination || transfer.kind == Transfer::Kind::none) return Verdict::go_on;  // it will fault by itself
-  if (invocation.entry != 0 && *stack > invocation.slot) return Verdict::go_on;      // longjmp has cut the trigger off
+  if (invocation.entry != 0 && stack > invocation.slot) return Verdict::go_on;       // longjmp has cut the trigger off
 
-  settle(invocation, state, *stack);
+  settle(invocation, state, stack);
   if (transfer.kind == Transfer::Kind::ret) {
-    after_return(invocation, state, {*destination, *stack + slot_size + transfer.pops});
+    after_return(invocation, state, {*destination, stack + slot_size + transfer.pops});
     return Verdict::go_on;
   }
-  Position to{*destination, *stack};
+  Position to{*destination, stack};
   if (transfer.kind == Transfer::Kind::call) {
     to.stack -= slot_size;
     state.calls.push_back({to.stack, transfer.next});
@@ -343,15 +339,13 @@ bool SteppingCollector::bind_lazily(Invocation& invocation, State& state, const 
 
 // The thread is somewhere else than expected. Below the innermost call, that is in a signal handler whose entry was not
 // watched.
-Verdict SteppingCollector::lose_track(Invocation& invocation, State& state, Address where) {
+Verdict SteppingCollector::lose_track(Invocation& invocation, State& state, Position at) {
   Debugger& debugger = invocations_.debugger;
-  const auto stack = debugger.read_register(invocation.thread, Register::rsp);
-  if (!stack) return invocations_.fail(stack.error());
   const auto frame_pointer = debugger.read_register(invocation.thread, Register::rbp);
   if (!frame_pointer) return invocations_.fail(frame_pointer.error());
 
-  const Function* function = invocations_.program.function_at(where);
-  const auto slot = invocations_.program.frame_slot(where + 1, *stack, *frame_pointer);
+  const Function* function = invocations_.program.function_at(at.pc);
+  const auto slot = invocations_.program.frame_slot(at.pc + 1, at.stack, *frame_pointer);
   if (function != nullptr && slot) {
     const auto return_address = read_word(debugger, *slot);
     if (return_address && invocations_.code.interruption(*slot, *return_address)) {
@@ -361,9 +355,9 @@ Verdict SteppingCollector::lose_track(Invocation& invocation, State& state, Addr
   }
   state.calls.clear();
   state.run = {};
-  state.run.from = {where, *stack};
-  expect(state.run, {invocations_.code.block(where).end});
-  return decide(invocation, state);
+  state.run.from = at;
+  expect(state.run, {invocations_.code.block(at.pc).end});
+  return decide(invocation, state, at.stack);
 }
 
 // Sets aside the run, counted as far as it got when the signal came.

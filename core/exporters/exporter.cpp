@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <numeric>
 
 #include "exporters/frame_name.h"
 #include "exporters/numbers.h"
@@ -42,11 +41,6 @@ constexpr std::array<Exporter, 6> list = {{
     {"text", {}, "txt", "the call tree and the top functions, for reading at the prompt", write_text},
 }};
 
-std::uint64_t total_weight(const CallTree& tree) {
-  return std::accumulate(tree.nodes().begin(), tree.nodes().end(), std::uint64_t{0},
-                         [](std::uint64_t sum, const CallTree::Node& node) { return sum + node.self; });
-}
-
 std::string local_time(std::chrono::system_clock::time_point date) {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(date);
   std::tm parts{};
@@ -76,7 +70,7 @@ const Exporter* find_exporter(std::string_view name) {
 
 std::string title(const Profile& profile) {
   return fmt::format("{}, {}: {}", clean_name(profile.trigger), which_invocations(profile),
-                     weight(total_weight(profile.tree), profile.unit));
+                     weight(profile.tree.total_weight(), profile.unit));
 }
 
 std::string subtitle(const Profile& profile) {

@@ -10,17 +10,18 @@
 
 namespace flamb {
 
-// One output format. Each has a .cpp of its own beside this header, declared in exporter.cpp's list and nowhere else.
-//
-// `write` streams the profile: its memory does not grow with the output, it never recurses over the tree, and every
-// name (any UTF-8, any length) leaves the format valid and loses no stack. It reports failure only through the stream's
-// state; what the format cannot carry of this profile it says in a note.
+// Where an exporter writes.
 struct Output {
   std::ostream& stream;
   std::string companion = {};           // path of the file that Exporter::write_companion wrote
   std::vector<std::string> notes = {};  // sentences for the user
 };
 
+// One output format. Each has a .cpp of its own beside this header, declared in exporter.cpp's list and nowhere else.
+//
+// `write` streams the profile: its memory does not grow with the output, it never recurses over the tree, and every
+// name (any UTF-8, any length) leaves the format valid and loses no stack. It reports failure only through the stream's
+// state; what the format cannot carry of this profile it says in a note.
 struct Exporter {
   std::string_view name;
   std::span<const std::string_view> aliases;

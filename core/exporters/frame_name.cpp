@@ -118,6 +118,8 @@ std::string clean_name(std::string_view name) {
   return clean;
 }
 
+std::string marked_name(const Frame& frame) { return clean_name(frame.name) + (frame.inlined ? " [inlined]" : ""); }
+
 NameParts split_name(std::string_view name) {
   NameParts parts{0, name.size()};
   std::size_t outer = 0;  // where the component before the last begins

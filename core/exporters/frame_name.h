@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "call_tree.h"
+
 // Names as the formats can carry and people can read them. Width is in columns: what a character takes of a fixed-width
 // font, one or two.
 namespace flamb {
@@ -14,6 +16,9 @@ std::string clean_name(std::string_view name);
 
 // The same, added to the end of `to`.
 void append_clean_name(std::string& to, std::string_view name);
+
+// The frame's name, clean, and whether it is inlined: for formats that have no other place for that.
+std::string marked_name(const Frame& frame);
 
 // The parts of a C++ function's name, as byte offsets.
 struct NameParts {

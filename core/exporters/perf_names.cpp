@@ -151,8 +151,7 @@ PerfNames::PerfNames(const Profile& profile) : of_frames_(profile.frames->size()
 }
 
 void PerfNames::add_frame(FrameId id, const Frame& frame, Index& known) {
-  std::string name = clean_name(frame.name);
-  if (frame.inlined) name += " [inlined]";
+  std::string name = marked_name(frame);
   const auto [at, is_new] = known.emplace(name, names_.size());
   if (is_new) names_.push_back(std::move(name));
   of_frames_[id] = at->second;

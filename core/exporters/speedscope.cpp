@@ -56,7 +56,7 @@ void put(Json& json, std::string_view key, std::uint64_t number) {
 
 void write_frame(Json& json, const Frame& frame) {
   json.StartObject();
-  put(json, "name", clean_name(frame.name) + (frame.inlined ? " [inlined]" : ""));
+  put(json, "name", marked_name(frame));
   // As speedscope does for the output of perf: it shows the file, and colours frames of one file alike.
   if (const std::string& file = frame.file.empty() ? frame.module : frame.file; !file.empty()) {
     put(json, "file", clean_name(file));
@@ -186,9 +186,7 @@ void write_parts(Json& json, const Profile& profile, const std::vector<FrameNumb
 }
 
 void write_sum(Json& json, const Profile& profile, const std::vector<FrameNumber>& numbers) {
-  std::uint64_t weight = 0;
-  for (const CallTree::Node& node : profile.tree.nodes()) weight += node.self;
-  begin_profile(json, "sampled", name_of_all(profile), profile.unit, weight);
+  begin_profile(json, "sampled", name_of_all(profile), profile.unit, profile.tree.total_weight());
   write_samples(json, profile.tree, numbers);
   json.EndObject();
 }
