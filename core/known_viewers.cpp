@@ -17,30 +17,22 @@ constexpr auto viewers = std::to_array<KnownViewer>({
     {"speedscope", of_speedscope, true, "install it: `npm install -g speedscope`"},
 });
 
-bool is_offered(const KnownViewer& viewer) {
-  return std::ranges::any_of(viewer.formats, [](std::string_view name) { return find_exporter(name) != nullptr; });
-}
-
 }  // namespace
 
 const KnownViewer* find_known_viewer(std::string_view name) {
   const auto found = std::ranges::find(viewers, name, &KnownViewer::name);
-  return found != viewers.end() && is_offered(*found) ? &*found : nullptr;
+  return found != viewers.end() ? &*found : nullptr;
 }
 
 std::vector<std::string> known_viewer_names() {
   std::vector<std::string> names;
-  for (const KnownViewer& viewer : viewers) {
-    if (is_offered(viewer)) names.emplace_back(viewer.name);
-  }
+  for (const KnownViewer& viewer : viewers) names.emplace_back(viewer.name);
   return names;
 }
 
 std::vector<const Exporter*> readable_formats(const KnownViewer& viewer) {
   std::vector<const Exporter*> formats;
-  for (const std::string_view name : viewer.formats) {
-    if (const Exporter* format = find_exporter(name)) formats.push_back(format);
-  }
+  for (const std::string_view name : viewer.formats) formats.push_back(find_exporter(name));
   return formats;
 }
 

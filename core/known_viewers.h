@@ -12,16 +12,16 @@ namespace flamb {
 
 struct KnownViewer {
   std::string_view name;
-  std::span<const std::string_view> formats;  // by name, the best first: also those that flamb may come to write
+  std::span<const std::string_view> formats;  // by name, the best first; flamb writes them all
   bool is_page = false;                       // shown by a browser, which $BROWSER may make anything
   std::string_view how_to_get;                // what a user who does not have it does
 };
 
-// Null for any other program, of which nothing is known, and for one that reads none of flamb's formats.
+// Null for any other program, of which nothing is known.
 const KnownViewer* find_known_viewer(std::string_view name);
 std::vector<std::string> known_viewer_names();
 
-// Those of flamb's formats that the viewer reads, the best first; never empty.
+// What the viewer reads, the best first; never empty.
 std::vector<const Exporter*> readable_formats(const KnownViewer& viewer);
 
 bool reads(const KnownViewer& viewer, const Exporter& format);

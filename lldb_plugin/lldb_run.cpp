@@ -14,7 +14,8 @@ Result<Stop> LldbDebugger::launch() {
   lldb::SBError error;
   lldb::SBProcess started = target_.Launch(launch, error);
   if (!error.Success() || !has_process()) {
-    return fail(Fault::target, fmt::format("LLDB could not start the program: {}", error.GetCString()),
+    const char* why = error.GetCString();  // null where there is no error
+    return fail(Fault::target, fmt::format("LLDB could not start the program: {}", why ? why : "it is not there"),
                 "see that 'process launch' works");
   }
   has_moved_ = true;

@@ -49,7 +49,8 @@ def run_batch(dialect, program, commands, directory, environment, timeout):
     script = directory / "script"
     script.write_text("\n".join([*commands, "kill", "quit", ""]), encoding="utf-8")
     with open(script if dialect.name == "gdb" else os.devnull, "rb") as standard_input:
-        process = subprocess.Popen(without_debug_files(dialect.argv(program, script)), stdin=standard_input, stdout=subprocess.PIPE,
+        argv = without_debug_files(dialect.argv(program, script))
+        process = subprocess.Popen(argv, stdin=standard_input, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, cwd=directory, env=environment, start_new_session=True)
         try:
             output, _ = process.communicate(timeout=timeout)
