@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace flamb {
 namespace {
@@ -26,7 +27,8 @@ const KnownViewer* find_known_viewer(std::string_view name) {
 
 std::vector<std::string> known_viewer_names() {
   std::vector<std::string> names;
-  for (const KnownViewer& viewer : viewers) names.emplace_back(viewer.name);
+  std::ranges::transform(viewers, std::back_inserter(names),
+                         [](const KnownViewer& each) { return std::string(each.name); });
   return names;
 }
 
