@@ -40,6 +40,10 @@ class Gdb:
         return ["set confirm off", "set pagination off", "set width 0", "set debuginfod enabled off",
                 f"source {self.installation.build}/share/flamb/gdb/flamb.py"]
 
+    def source(self, path):
+        """Nothing: a failing command would end the script."""
+        del path
+
     def marker(self, name):
         return [f"echo \\n@@{name}@@\\n"]
 
@@ -88,11 +92,15 @@ class Lldb:
 
     def argv(self, program, script):
         words = [self.installation.lldb, "--no-lldbinit", "--no-use-colors"]
-        words += ["--one-line", f"command source -e false {script}"]
+        words += ["--one-line", self.source(script)]
         return words + ([str(program)] if program else [])
 
     def preamble(self):
         return ["settings set auto-confirm true", f"plugin load {self.installation.build}/lib/flamb/flamb-lldb.so"]
+
+    def source(self, path):
+        """LLDB writes the echo of what is typed ahead and its prompt from two threads, one within the other."""
+        return f"command source -e false {path}"
 
     def marker(self, name):
         return [f"# @@{name}@@"]

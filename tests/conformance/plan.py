@@ -10,6 +10,7 @@ import dialects
 @dataclass
 class Typed:
     text: str
+    is_tried: bool = False  # it is what the case is about
 
 
 @dataclass
@@ -20,6 +21,11 @@ class Marked:
 @dataclass
 class Interrupted:
     """Waits until the target says that it is there, then presses Ctrl-C."""
+
+
+def is_by_hand(action):
+    """At a terminal, what the user's own hands do."""
+    return isinstance(action, Interrupted) or (isinstance(action, Typed) and action.is_tried)
 
 
 def with_options(line, collector, output_directory):
@@ -91,7 +97,7 @@ class Plan:
         self.before[number] = probed
         self.output_directories[number] = given[1] if given else directory
         self.actions.append(Marked(f"{number}.flamb"))
-        self.actions.append(Typed("flamb " + with_options(text, self.collector, directory)))
+        self.actions.append(Typed("flamb " + with_options(text, self.collector, directory), is_tried=True))
         if step.values("interrupt", self.facts):
             self.actions.append(Interrupted())
         for expression in step.values("prints-as", self.facts):
@@ -109,6 +115,14 @@ class Plan:
     def _add(self, name, commands):
         self.actions.append(Marked(name))
         self.actions += [Typed(command) for command in commands]
+
+    def at_terminal(self, actions):
+        """Commands, with markers that stand on a line of their own in what is printed."""
+        commands = []
+        for action in actions:
+            marker = isinstance(action, Marked)
+            commands += self.dialect.shell(f"echo @@{action.name}@@") if marker else [action.text]
+        return commands
 
     def batch(self):
         """All commands, markers included."""

@@ -5,6 +5,7 @@ Exit status: 0 it holds, 1 it does not, 77 it cannot be run here (the reason is 
 """
 
 import argparse
+import itertools
 import os
 import re
 import shutil
@@ -128,21 +129,43 @@ class Run:
             os.close(pipe)
 
     def _type(self, terminal, pipe):
+        """Types what is tried; what sets up and probes comes from files where the debugger can read them."""
         pressed = None
-        for action in self.plan.actions:
-            if isinstance(action, planning.Typed):
-                self._send(terminal, action.text)
-            elif isinstance(action, planning.Interrupted):
-                terminal.wait_for_mark(pipe)
-                terminal.press_control_c()
-                pressed = time.monotonic()
-            else:
-                for command in self.dialect.shell(f"echo @@{action.name}@@"):
-                    self._send(terminal, command)
+        for by_hand, actions in itertools.groupby(self.plan.actions, planning.is_by_hand):
+            actions = list(actions)
+            if by_hand:
+                pressed = self._try(terminal, pipe, actions)
+                continue
+            for command in self._from_file(self.plan.at_terminal(actions)):
+                self._send(terminal, command)
+            for action in actions:
+                if not isinstance(action, planning.Marked):
+                    continue
                 terminal.wait_for_line(f"@@{action.name}@@")
                 if pressed is not None:
                     self.waited[action.name.partition(".")[0]] = time.monotonic() - pressed
                     pressed = None
+
+    def _try(self, terminal, pipe, actions):
+        """Types the command; gives the time when Ctrl-C was pressed, if it was."""
+        pressed = None
+        for action in actions:
+            if isinstance(action, planning.Interrupted):
+                terminal.wait_for_mark(pipe)
+                terminal.press_control_c()
+                pressed = time.monotonic()
+            else:
+                self._send(terminal, action.text)
+        return pressed
+
+    def _from_file(self, commands):
+        """The command that runs the commands from a file; the commands themselves if the debugger has none."""
+        path = self.directory / f"script{len(self.typed)}"
+        source = self.dialect.source(path)
+        if not source:
+            return commands
+        path.write_text("\n".join(commands) + "\n", encoding="utf-8")
+        return [source]
 
     def _send(self, terminal, text):
         self.typed.append(text)
