@@ -1,6 +1,6 @@
 // An exception caught inside the trigger closes the frames it unwinds; destructors that run meanwhile are calls of
 // the frame that owns the object.
-// builds[stepping]: gcc-O2 clang-O0
+// builds[stepping]: gcc-O2
 // flags: -fno-optimize-sibling-calls
 //
 // flamb: capture work
