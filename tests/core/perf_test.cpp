@@ -229,9 +229,10 @@ std::vector<TextSample> text_samples(const std::string& text) {
     TextSample sample;
     std::string process;
     std::string cpu;
+    std::string unit;
     std::istringstream words(line);
-    words >> process >> sample.thread >> cpu >> sample.time >> cpu >> sample.period;
-    sample.time *= 1e6;
+    words >> process >> sample.thread >> cpu >> sample.time >> cpu >> sample.period >> unit;
+    sample.time *= unit == "nanoseconds:" ? 1e9 : 1e6;
     while (std::getline(lines, line) && !line.empty()) {
       const std::size_t name = line.find(' ', line.find_first_not_of("\t "));
       const std::size_t offset = line.rfind("+0x0 (");
@@ -270,6 +271,13 @@ Weights weights_by_time(const std::vector<TextSample>& samples) {
   return weights;
 }
 
+// Firefox Profiler: one a sample.
+Weights weights_by_count(const std::vector<TextSample>& samples) {
+  Weights weights;
+  for (const TextSample& sample : samples) weights[joined(sample.stack)] += 1;
+  return weights;
+}
+
 // How many stacks weigh so much: names differ, and are looked at below.
 Weights weights_only(const Weights& of) {
   Weights weights;
@@ -286,12 +294,72 @@ TEST(PerfScript, WeighsTheSameByPeriodAndByTime) {
   }
 }
 
-TEST(PerfScript, NeedsOneSampleOnlyForACall) {
-  ProfileBuilder to(Unit::calls);
-  to.call("f", 1, [&] {
-    for (int each = 0; each < 100; ++each) to.call("g", 1);
-  });
-  EXPECT_LE(text_samples(written("perf-script", to.build()).data).size(), 102u);
+TEST(PerfScript, WeighsTheSameByCount) {
+  for (const Profile& profile : {server_profile(), threads_profile(), unordered_profile(), weightless_profile()}) {
+    const Written file = written("perf-script", profile);
+    const std::vector<TextSample> samples = text_samples(file.data);
+    EXPECT_EQ(weights_by_count(samples), weights_by_period(samples));
+    EXPECT_EQ(weights_by_count(samples), weights_by_time(samples));
+  }
+  EXPECT_THAT(written("perf-script", server_profile()).notes, IsEmpty());
+}
+
+TEST(PerfScript, HasOneSampleMoreAtTheEndOfAnOddNumberOfCalls) {
+  for (int calls = 1; calls <= 6; ++calls) {
+    ProfileBuilder to(Unit::calls);
+    to.call("f", 1, [&] {
+      for (int each = 1; each < calls; ++each) to.call("g", 1);
+    });
+    const std::vector<TextSample> samples = text_samples(written("perf-script", to.build()).data);
+    EXPECT_EQ(samples.size(), static_cast<std::size_t>(calls + calls % 2));
+    EXPECT_EQ(weights_by_period(samples), weights_by_time(samples));
+  }
+}
+
+TEST(PerfScript, SpreadsTheSamplesOfAStretch) {
+  ProfileBuilder to;
+  to.call("f", 4, [&] { to.call("g", 2); });
+  std::vector<std::int64_t> nanoseconds;
+  for (const TextSample& sample : text_samples(written("perf-script", to.build()).data)) {
+    nanoseconds.push_back(std::llround(sample.time * 1000));
+  }
+  EXPECT_THAT(nanoseconds, ElementsAre(0, 1333, 2666, 4000, 4000, 6000));
+}
+
+TEST(PerfScript, TakesALongerIntervalWhereTheFileWouldBeTooLong) {
+  constexpr int interval = 476;
+  const std::string longest(10'000, 'x');
+  for (const Unit unit : {Unit::instructions, Unit::nanoseconds}) {
+    ProfileBuilder to(unit);
+    to.call(longest, 2'000'000, [&] {
+      to.call("g", 1'000'000);
+      to.call("h", 5);
+      to.call("i", 1);
+    });
+    const Profile profile = to.build();
+    const Written file = written("perf-script", profile);
+    EXPECT_LT(file.data.size(), 64'000'000u);
+    EXPECT_GT(file.data.size(), 60'000'000u);
+    const std::vector<TextSample> samples = text_samples(file.data);
+    const Weights by_period = weights_by_period(samples);
+    EXPECT_EQ(weights_only(by_period), weights_only(weights_of(profile)));
+    EXPECT_EQ(by_period, weights_by_time(samples));
+    for (const auto& [stack, count] : weights_by_count(samples)) {
+      EXPECT_NEAR(static_cast<double>(count), static_cast<double>(by_period.at(stack)) / interval, 2);
+    }
+    EXPECT_THAT(file.notes,
+                ElementsAre(HasSubstr(fmt::format("one stands for {} {}; stack", interval, unit_name(unit)))));
+  }
+}
+
+TEST(PerfScript, SaysHowFarSharesCanBeOffWhereSamplesAreCounted) {
+  const Profile profile = wide_profile(50'000, 20);
+  const Written file = written("perf-script", profile);
+  EXPECT_LT(file.data.size(), 64'000'000u);
+  const std::vector<TextSample> samples = text_samples(file.data);
+  EXPECT_EQ(weights_only(weights_by_period(samples)), weights_only(weights_of(profile)));
+  EXPECT_EQ(weights_by_period(samples), weights_by_time(samples));
+  EXPECT_THAT(file.notes, ElementsAre(HasSubstr("shares can be off by up to ")));
 }
 
 TEST(PerfScript, KeepsNamesFromWhatReadersDoToThem) {
@@ -327,8 +395,14 @@ TEST(PerfScript, NamesTheFilesAsReadersKnowThem) {
 TEST(PerfScript, IsAsItWas) {
   setenv("TZ", "UTC", 1);
   tzset();
-  const std::filesystem::path path = std::filesystem::path(FLAMB_GOLDEN_DIR) / "threads.linux-perf.txt";
-  const std::string actual = written("perf-script", threads_profile()).data;
+  ProfileBuilder to;
+  for (const std::uint64_t thread : {4711, 4712}) {
+    to.call("trigger(int)", 3, [&] { to.call("common()", 1); });
+    to.next_invocation(3, thread + 1);
+  }
+  to.profile().parts.pop_back();
+  const std::filesystem::path path = std::filesystem::path(FLAMB_GOLDEN_DIR) / "small.linux-perf.txt";
+  const std::string actual = written("perf-script", to.build()).data;
   if (std::getenv("FLAMB_BLESS") != nullptr) std::ofstream(path, std::ios::binary) << actual;
   std::ifstream in(path, std::ios::binary);
   std::ostringstream golden;
@@ -342,7 +416,7 @@ TEST(PerfScript, WritesAnEmptyTree) {
 
 TEST(PerfScript, WritesAHundredThousandFramesDeep) {
   const std::string text = written("perf-script", deep_profile(100'000)).data;
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\t'), 2 * 100'000);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\t'), 7 * 100'000);
 }
 
 }  // namespace

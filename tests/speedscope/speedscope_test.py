@@ -35,6 +35,7 @@ CASES = {
     "table": {"sample": "server", "view": "sandwich"},
     "collapsed": {"sample": "server", "format": "collapsed"},
     "perf_script": {"sample": "server", "format": "perf-script"},
+    "perf_script_threads": {"sample": "threads", "format": "perf-script"},
 }
 
 
