@@ -35,7 +35,7 @@ namespace flamb {
 namespace {
 
 // Of the file, if the fewest samples leave that much room in it: half of it is there for more of them in any case.
-constexpr double most_bytes = 64e6;
+constexpr double most_bytes = 8e6;
 
 // Of a sample, beside its stack and the program's name.
 constexpr std::size_t most_header_bytes = 80;

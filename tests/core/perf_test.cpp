@@ -295,13 +295,13 @@ TEST(PerfScript, WeighsTheSameByPeriodAndByTime) {
 }
 
 TEST(PerfScript, WeighsTheSameByCount) {
-  for (const Profile& profile : {server_profile(), threads_profile(), unordered_profile(), weightless_profile()}) {
+  for (const Profile& profile : {threads_profile(), unordered_profile(), weightless_profile()}) {
     const Written file = written("perf-script", profile);
     const std::vector<TextSample> samples = text_samples(file.data);
     EXPECT_EQ(weights_by_count(samples), weights_by_period(samples));
     EXPECT_EQ(weights_by_count(samples), weights_by_time(samples));
+    EXPECT_THAT(file.notes, testing::Not(testing::Contains(HasSubstr("one stands for"))));
   }
-  EXPECT_THAT(written("perf-script", server_profile()).notes, IsEmpty());
 }
 
 TEST(PerfScript, HasOneSampleMoreAtTheEndOfAnOddNumberOfCalls) {
@@ -327,7 +327,7 @@ TEST(PerfScript, SpreadsTheSamplesOfAStretch) {
 }
 
 TEST(PerfScript, TakesALongerIntervalWhereTheFileWouldBeTooLong) {
-  constexpr int interval = 476;
+  constexpr int interval = 3813;
   const std::string longest(10'000, 'x');
   for (const Unit unit : {Unit::instructions, Unit::nanoseconds}) {
     ProfileBuilder to(unit);
@@ -338,8 +338,8 @@ TEST(PerfScript, TakesALongerIntervalWhereTheFileWouldBeTooLong) {
     });
     const Profile profile = to.build();
     const Written file = written("perf-script", profile);
-    EXPECT_LT(file.data.size(), 64'000'000u);
-    EXPECT_GT(file.data.size(), 60'000'000u);
+    EXPECT_LT(file.data.size(), 8'000'000u);
+    EXPECT_GT(file.data.size(), 7'000'000u);
     const std::vector<TextSample> samples = text_samples(file.data);
     const Weights by_period = weights_by_period(samples);
     EXPECT_EQ(weights_only(by_period), weights_only(weights_of(profile)));
@@ -347,15 +347,14 @@ TEST(PerfScript, TakesALongerIntervalWhereTheFileWouldBeTooLong) {
     for (const auto& [stack, count] : weights_by_count(samples)) {
       EXPECT_NEAR(static_cast<double>(count), static_cast<double>(by_period.at(stack)) / interval, 2);
     }
-    EXPECT_THAT(file.notes,
-                ElementsAre(HasSubstr(fmt::format("one stands for {} {}; stack", interval, unit_name(unit)))));
+    EXPECT_THAT(file.notes, ElementsAre(HasSubstr(fmt::format("one stands for 3,813 {}; stack", unit_name(unit)))));
   }
 }
 
 TEST(PerfScript, SaysHowFarSharesCanBeOffWhereSamplesAreCounted) {
-  const Profile profile = wide_profile(50'000, 20);
+  const Profile profile = wide_profile(5'000, 20);
   const Written file = written("perf-script", profile);
-  EXPECT_LT(file.data.size(), 64'000'000u);
+  EXPECT_LT(file.data.size(), 8'000'000u);
   const std::vector<TextSample> samples = text_samples(file.data);
   EXPECT_EQ(weights_only(weights_by_period(samples)), weights_only(weights_of(profile)));
   EXPECT_EQ(weights_by_period(samples), weights_by_time(samples));
@@ -416,7 +415,7 @@ TEST(PerfScript, WritesAnEmptyTree) {
 
 TEST(PerfScript, WritesAHundredThousandFramesDeep) {
   const std::string text = written("perf-script", deep_profile(100'000)).data;
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\t'), 7 * 100'000);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\t'), 2 * 100'000);
 }
 
 }  // namespace
