@@ -1,16 +1,17 @@
-"""Opens a sample SVG in headless Chromium and runs one case of cases.js in it.
+"""Opens sample SVGs in headless Chromium and runs the cases of cases.js in them, each in a page of its own.
 
-usage: svg_test.py CHROMIUM WRITE_SAMPLE CASE
+usage: svg_test.py CHROMIUM WRITE_SAMPLE [CASE...]
 """
 
-import html
 import json
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
+
+sys.path.append(str(pathlib.Path(__file__).parent.parent))
+from chromium import Chromium, Page, run_cases
 
 # What differs from: the sample "server", no address, 1200 pixels, light.
 CASES = {
@@ -31,51 +32,37 @@ CASES = {
     "empty": {"sample": "empty"},
 }
 
-CHROMIUM_OPTIONS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--virtual-time-budget=10000", "--dump-dom",
-]
+LISTEN = "window.pageErrors = []; addEventListener('error', (event) => pageErrors.push(event.message));"
 
 
-def script(text):
-    return f"<script><![CDATA[{text}]]></script>"
+def write_sample(program, sample, directory):
+    path = pathlib.Path(directory, f"{sample}.svg")
+    if not path.exists():
+        subprocess.run([program, sample, "svg", path], check=True)
+        xml.etree.ElementTree.parse(path)
+    return path
 
 
-def with_case(svg, case):
-    """The SVG with the case's script behind its own, and an ear for errors before it."""
-    listen = "const pageErrors = []; addEventListener('error', (event) => pageErrors.push(event.message));"
+def outcome(chromium, svg, name):
+    case = CASES[name]
     cases = pathlib.Path(__file__).with_name("cases.js").read_text(encoding="utf-8")
-    body, end = svg.rsplit("</svg>", 1)
-    body = body.replace("<script>", script(listen) + "<script>", 1)
-    return f"{body}{script(cases + f'run({json.dumps(case)});')}</svg>{end}"
-
-
-def dump(chromium, page, case, profile):
-    command = [chromium, *CHROMIUM_OPTIONS, f"--user-data-dir={profile}", f"--window-size={case.get('width', 1200)},600"]
-    if case.get("dark"):
-        command.append("--blink-settings=preferredColorScheme=0")
-    command.append(page.as_uri() + case.get("address", ""))
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=50, check=False)
-    return done.stdout, done.stderr
+    with Page(chromium, width=case.get("width", 1200)) as page:
+        scheme = "dark" if case.get("dark") else "light"
+        page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        page.open(svg.as_uri() + case.get("address", ""), first=LISTEN)
+        return page.evaluate(f"{cases}\nrun({json.dumps(name)})")
 
 
 def main():
-    chromium, write_sample, name = sys.argv[1:]
-    case = CASES[name]
-    with tempfile.TemporaryDirectory() as directory:
-        page = pathlib.Path(directory, "page.svg")
-        subprocess.run([write_sample, case.get("sample", "server"), "svg", page], check=True)
-        xml.etree.ElementTree.parse(page)
-        page.write_text(with_case(page.read_text(encoding="utf-8"), name), encoding="utf-8")
-        dom, errors = dump(chromium, page, case, pathlib.Path(directory, "profile"))
-    found = re.search(r"result:(.*):end", html.unescape(dom), re.DOTALL)
-    if not found:
-        sys.exit(f"the page gave no result; Chromium said:\n{errors}\n{dom[:2000]}")
-    outcome = json.loads(found.group(1))
-    if outcome != "passed":
-        sys.exit(f"{name}: {outcome}")
+    program, sample_writer, *names = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as directory, Chromium(program, "--disable-gpu") as chromium:
+        def run(name):
+            svg = write_sample(sample_writer, CASES[name].get("sample", "server"), directory)
+            error = outcome(chromium, svg, name)
+            assert error is None, error
+
+        return run_cases(names or CASES, run)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
