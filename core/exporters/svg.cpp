@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "exporters/exporter.h"
 #include "exporters/frame_name.h"
@@ -43,6 +46,20 @@ std::string escaped(std::string_view text) {
     }
   }
   return result;
+}
+
+// A string of JSON inside CDATA, which must not end early. A clean name has no control characters.
+std::string json(std::string_view clean) {
+  std::string result = "\"";
+  for (const char each : clean) {
+    switch (each) {
+      case '"': result += "\\\""; break;
+      case '\\': result += "\\\\"; break;
+      case '>': result += "\\u003e"; break;
+      default: result += each;
+    }
+  }
+  return result + '"';
 }
 
 // JavaScript counts a string in UTF-16.
@@ -84,7 +101,7 @@ void write_palette(std::ostream& out, double darker) {
     for (unsigned shade = 0; shade < shades; ++shade) {
       const unsigned index = hue * shades + shade;
       const double lightness = 0.60 + 0.035 * shade - darker;
-      out << fmt::format(".h{} rect{{fill:{}}}.l{} rect{{fill:{}}}\n", index,
+      out << fmt::format(".h{}{{fill:{}}}.l{}{{fill:{}}}\n", index,
                          hex({8 + 44.0 * hue / (hues - 1), 0.88 - darker, lightness}), index,
                          hex({150 + 60.0 * hue / (hues - 1), 0.38, lightness + 0.04}));
     }
@@ -95,6 +112,25 @@ std::string_view file_name(std::string_view path) { return path.substr(path.rfin
 
 bool is_library(const Profile& profile, const Frame& frame) {
   return !frame.module.empty() && !profile.program.empty() && file_name(frame.module) != file_name(profile.program);
+}
+
+// A box of the image, in pixels.
+struct Shape {
+  double x = 0;
+  std::uint64_t y = 0;
+  double width = 0;
+};
+
+// Part of a path, its corners round where there is room. svg.js draws the same.
+void write_outline(std::ostream& out, const Shape& shape) {
+  constexpr int height = row_height - 1;
+  const double width = shape.width > 2 ? shape.width - 0.7 : shape.width;
+  if (width < 4) {
+    out << fmt::format("M{:.2f} {}h{:.2f}v{}h-{:.2f}z", shape.x, shape.y, width, height, width);
+  } else {
+    out << fmt::format("M{0:.2f} {1}.5q0-1.5 1.5-1.5h{2:.2f}q1.5 0 1.5 1.5v{3}q0 1.5-1.5 1.5h-{2:.2f}q-1.5 0-1.5-1.5z",
+                       shape.x, shape.y + 1, width - 3, height - 3);
+  }
 }
 
 class SvgWriter {
@@ -113,15 +149,20 @@ class SvgWriter {
     write_palette(out_, 0);
     out_ << "@media (prefers-color-scheme: dark) {\n";
     write_palette(out_, 0.08);
-    out_ << "}\n" << svg_style << "]]></style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n";
+    out_ << "}\n" << svg_style << "]]></style>\n" << hide_picture;
+    out_ << "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n";
     write_head();
-    out_ << fmt::format("<g id=\"graph\" data-rows=\"{}\" transform=\"translate({} {})\">\n", layout_.rows, pad,
-                        head_height);
-    for (const Box& box : layout_.boxes) write_box(box);
-    out_ << "</g>\n<script><![CDATA[\n" << svg_script << "]]></script>\n</svg>\n";
+    write_picture();
+    write_data();
+    out_ << "<script><![CDATA[\n\"use strict\";\n{\n" << svg_frames << svg_script << "}\n]]></script>\n</svg>\n";
   }
 
  private:
+  // Where scripts run, ours draws the graph: the picture need not be laid out before. Should ours fail, it stays.
+  static constexpr std::string_view hide_picture =
+      "<script><![CDATA[document.documentElement.classList.add(\"scripted\");\n"
+      "addEventListener(\"error\", () => document.documentElement.classList.remove(\"scripted\"));]]></script>\n";
+
   void write_head() {
     out_ << "<g id=\"head\">\n";
     write_line("title", 28, title(profile_), 115);
@@ -157,43 +198,111 @@ class SvgWriter {
 
   template <class Predicate>
   bool has_frame(Predicate predicate) const {
-    return std::ranges::any_of(layout_.boxes, [&](const Box& box) {
-      if (box.node == CallTree::none || box.node == CallTree::root) return false;
-      return predicate(profile_, (*profile_.frames)[profile_.tree[box.node].frame]);
-    });
+    return std::ranges::any_of(layout_.boxes,
+                               [&](const Box& box) { return is_call(box) && predicate(profile_, frame_of(box)); });
   }
 
-  void write_box(const Box& box) {
+  static bool is_call(const Box& box) { return box.node != CallTree::none && box.node != CallTree::root; }
+
+  const Frame& frame_of(const Box& box) const { return (*profile_.frames)[profile_.tree[box.node].frame]; }
+
+  std::string name_of(const Box& box) const {
+    if (box.node == CallTree::none) return box.thin == 1 ? "… 1 thin frame" : "… " + grouped(box.thin) + " thin frames";
+    return box.node == CallTree::root ? "all" : clean_name(frame_of(box).name);
+  }
+
+  std::string classes_of(const Box& box) const {
+    if (!is_call(box)) return box.node == CallTree::root ? "h0" : "thin";
+    const Frame& frame = frame_of(box);
+    return fmt::format("{}{}{}", is_library(profile_, frame) ? 'l' : 'h',
+                       hash(clean_name(frame.name)) % (hues * shades), frame.inlined ? " inlined" : "");
+  }
+
+  Shape shape_of(const Box& box) const {
+    const double scale = static_cast<double>(graph_width) / static_cast<double>(layout_.total);
+    return {static_cast<double>(box.begin) * scale, std::uint64_t{layout_.rows - 1 - box.depth} * row_height,
+            static_cast<double>(box.total) * scale};
+  }
+
+  // What viewers show that run no scripts. One path a colour: a browser takes a path of thousands of boxes in a
+  // fraction of the time that an element for each would cost.
+  void write_picture() {
+    std::map<std::string, std::vector<const Box*>> boxes_by_classes;
+    for (const Box& box : layout_.boxes) boxes_by_classes[classes_of(box)].push_back(&box);
+    out_ << fmt::format("<svg id=\"picture\" x=\"{}\" y=\"{}\" overflow=\"visible\">\n", pad, head_height);
+    for (const auto& [classes, boxes] : boxes_by_classes) {
+      out_ << fmt::format("<path class=\"{}\" d=\"", classes);
+      for (const Box* box : boxes) write_outline(out_, shape_of(*box));
+      out_ << "\"/>\n";
+    }
+    for (const Box& box : layout_.boxes) write_label(box);
+    out_ << "\n</svg>\n";
+  }
+
+  // The line ends inside the tag: between tags it would be a node of its own.
+  void write_label(const Box& box) {
+    const Shape shape = shape_of(box);
+    const auto letters = static_cast<std::size_t>(std::max(0.0, (shape.width - 6) / letter_width));
+    const std::string shown = label(name_of(box), letters);
+    if (shown.empty()) return;
+    out_ << fmt::format("<text{} x=\"{:.1f}\" y=\"{}.5\">{}</text\n>", box.thin > 0 ? " class=\"thin\"" : "",
+                        shape.x + 3, shape.y + 12, escaped(shown));
+  }
+
+  // What the script draws and tells, as JSON: every function once, and of a box only what does not follow from those
+  // before it.
+  void write_data() {
+    out_ << fmt::format("<script id=\"data\" type=\"application/json\"><![CDATA[\n{{\"unit\": {},\n\"functions\": [",
+                        json(unit_name(profile_.unit)));
+    const std::vector<std::size_t> numbers = write_functions();
+    out_ << "],\n\"frames\": [";
+    for (const Box& box : layout_.boxes) {
+      if (&box != layout_.boxes.data()) out_ << ',';
+      write_frame(box, numbers);
+    }
+    out_ << "]}\n]]></script>\n";
+  }
+
+  // Gives their numbers by id; the one after the last is that of "all".
+  std::vector<std::size_t> write_functions() {
+    std::vector<std::size_t> numbers(profile_.frames->size() + 1, unnumbered);
+    std::size_t next = 0;
+    for (const Box& box : layout_.boxes) {
+      if (box.node == CallTree::none) continue;
+      std::size_t& number = numbers[is_call(box) ? profile_.tree[box.node].frame : profile_.frames->size()];
+      if (number != unnumbered) continue;
+      out_ << (next == 0 ? "\n" : ",\n");
+      number = next++;
+      write_function(box);
+    }
+    return numbers;
+  }
+
+  // [name, classes, place, where the bare name begins, where its parameters begin]
+  void write_function(const Box& box) {
+    const std::string name = name_of(box);
+    out_ << fmt::format("[{},{},{}", json(name), json(classes_of(box)),
+                        json(is_call(box) ? place_of(frame_of(box)) : ""));
+    if (const NameParts split = split_name(name); split.bare > 0 || split.parameters < name.size()) {
+      out_ << fmt::format(",{},{}", utf16_length(std::string_view(name).substr(0, split.bare)),
+                          utf16_length(std::string_view(name).substr(0, split.parameters)));
+    }
+    out_ << ']';
+  }
+
+  // [function, depth, total, self, calls], for all [function, depth, total], for thin frames [-1, depth, total, number]
+  void write_frame(const Box& box, const std::vector<std::size_t>& numbers) {
     if (box.node == CallTree::none) {
-      const std::string name = box.thin == 1 ? "… 1 thin frame" : fmt::format("… {} thin frames", grouped(box.thin));
-      write_shape(box, "thin", name, name + "\n" + total_of(box));
+      out_ << fmt::format("\n[-1,{},{},{}]", box.depth, box.total, box.thin);
     } else if (box.node == CallTree::root) {
-      write_shape(box, "h0", "all", "all\n" + total_of(box));
+      out_ << fmt::format("\n[{},{},{}]", numbers.back(), box.depth, box.total);
     } else {
-      write_frame(box);
+      const CallTree::Node& node = profile_.tree[box.node];
+      out_ << fmt::format("\n[{},{},{},{},{}]", numbers[node.frame], box.depth, box.total, node.self, node.calls);
     }
   }
 
-  void write_frame(const Box& box) {
-    const CallTree::Node& node = profile_.tree[box.node];
-    const Frame& frame = (*profile_.frames)[node.frame];
-    const std::string name = clean_name(frame.name);
-    std::string text = fmt::format("{}\n{}, self {} ({}), {}", name, total_of(box), grouped(node.self),
-                                   percent(node.self, layout_.total), weight(node.calls, Unit::calls));
-    const std::string place = place_of(frame);
-    if (!place.empty()) text.append("\n").append(place);
-    const bool is_library =
-        !frame.module.empty() && !profile_.program.empty() && file_name(frame.module) != file_name(profile_.program);
-    std::string classes = fmt::format("{}{}", is_library ? 'l' : 'h', hash(name) % (hues * shades));
-    if (frame.inlined) classes += " inlined";
-    write_shape(box, classes, name, text);
-  }
-
-  std::string total_of(const Box& box) const {
-    return fmt::format("{} ({})", weight(box.total, profile_.unit), percent(box.total, layout_.total));
-  }
-
-  std::string place_of(const Frame& frame) const {
+  static std::string place_of(const Frame& frame) {
     std::string place = frame.inlined ? "inlined" : "";
     const auto add = [&place](const std::string& part) { place.append(place.empty() ? "" : ", ").append(part); };
     if (!frame.module.empty()) add(clean_name(frame.module));
@@ -201,24 +310,7 @@ class SvgWriter {
     return place;
   }
 
-  void write_shape(const Box& box, std::string_view classes, std::string_view name, const std::string& text) {
-    const double scale = static_cast<double>(graph_width) / static_cast<double>(layout_.total);
-    const double x = static_cast<double>(box.begin) * scale;
-    const double width = static_cast<double>(box.total) * scale;
-    const std::uint64_t y = std::uint64_t{layout_.rows - 1 - box.depth} * row_height;
-    out_ << fmt::format("<g class=\"{}\" data-v=\"{} {} {}", classes, box.begin, box.total, box.depth);
-    if (const NameParts split = split_name(name); split.bare > 0 || split.parameters < name.size()) {
-      out_ << fmt::format(" {} {}", utf16_length(name.substr(0, split.bare)),
-                          utf16_length(name.substr(0, split.parameters)));
-    }
-    out_ << fmt::format("\"><title>{}</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" rx=\"1.5\"/>",
-                        escaped(text), x, y, width > 2 ? width - 0.7 : width, row_height - 1);
-    const std::string shown = label(name, static_cast<std::size_t>(std::max(0.0, (width - 6) / letter_width)));
-    if (!shown.empty()) {
-      out_ << fmt::format("<text x=\"{:.1f}\" y=\"{}.5\">{}</text>", x + 3, y + 12, escaped(shown));
-    }
-    out_ << "</g>\n";
-  }
+  static constexpr std::size_t unnumbered = std::numeric_limits<std::size_t>::max();
 
   const Profile& profile_;
   const Layout& layout_;

@@ -1,104 +1,77 @@
-(() => {
-"use strict";
 const svg = document.documentElement;
-const rowHeight = 18, pad = 10, letter = 7.23;
+const rowHeight = 18, boxHeight = 17, pad = 10, letter = 7.23;
 const svgSpace = "http://www.w3.org/2000/svg", htmlSpace = "http://www.w3.org/1999/xhtml";
-const graph = svg.querySelector("#graph");
-// Out of the page until everything has its place: so it is laid out once.
-graph.remove();
-const frames = [...graph.children].map(readFrame);
-const whole = frames.length ? frames[0].total : 0;
-const rows = Number(graph.dataset.rows);
 const state = { zoom: frames[0], here: null, term: "", matchCase: false };
-let width = 0;
-
-function readFrame(group) {
-  const [begin, total, depth, bare, parameters] = group.getAttribute("data-v").split(" ").map(Number);
-  const [title, rect, text] = group.children;
-  const [name, ...details] = title.textContent.split("\n");
-  // The browser's own tooltip would come on top of ours.
-  title.remove();
-  const frame = { group, rect, text, begin, total, depth,
-                  name, details, bare: bare || 0, parameters: parameters || name.length,
-                  isThin: group.classList.contains("thin") };
-  group.frame = frame;
-  return frame;
-}
-
-const end = (frame) => frame.begin + frame.total;
-const holds = (outer, inner) => outer.begin <= inner.begin && end(inner) <= end(outer);
-const percent = (part) => {
-  const share = whole ? 100 * part / whole : 0;
-  return part > 0 && share < 0.05 ? "<0.1%" : share.toFixed(1) + "%";
-};
-
-// Labels
-
-const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
-const plain = /^[ -~]*$/;
-
-function cutTo(text, columns) {
-  if (plain.test(text)) return text.length <= columns ? text : text.slice(0, columns - 1) + "…";
-  const letters = [...text];
-  let taken = 0, at = 0;
-  const sizes = letters.map((each) => wide.test(each) ? 2 : 1);
-  if (sizes.reduce((sum, size) => sum + size, 0) <= columns) return text;
-  while (taken + sizes[at] < columns) taken += sizes[at++];
-  return letters.slice(0, at).join("") + "…";
-}
-
-function label(frame, columns) {
-  if (columns < 3) return "";
-  if (cutTo(frame.name, columns) === frame.name) return frame.name;
-  const withoutParameters = frame.name.slice(0, frame.parameters);
-  if (cutTo(withoutParameters, columns) === withoutParameters) return withoutParameters;
-  return cutTo(frame.name.slice(frame.bare, frame.parameters), columns);
-}
-
-function showLabel(frame, x, pixels) {
-  const text = label(frame, Math.floor((pixels - 6) / letter));
-  if (!frame.text) {
-    if (!text) return;
-    frame.text = document.createElementNS(svgSpace, "text");
-    frame.text.setAttribute("y", Number(frame.rect.getAttribute("y")) + 12.5);
-    frame.group.append(frame.text);
-  }
-  if (frame.text.textContent !== text) frame.text.textContent = text;
-  if (text) frame.text.setAttribute("x", (x + 3).toFixed(1));
-}
+// In pixels: of the whole graph, of the header above it, and which part of the page is drawn.
+let width = 0, headHeight = 0, drawn = { top: 0, bottom: 0 };
 
 // The graph
 
-function place(frame) {
+const isBelow = (frame) => frame.depth < state.zoom.depth;
+
+// In the graph's pixels; null if the frame is not shown.
+function boxOf(frame) {
   const zoom = state.zoom;
-  const isAbove = frame.depth < zoom.depth;
-  const isShown = isAbove ? holds(frame, zoom) : holds(zoom, frame);
-  const x = isAbove ? 0 : (frame.begin - zoom.begin) / zoom.total * width;
-  const pixels = isAbove ? width : frame.total / zoom.total * width;
-  mark(frame, "hidden", !isShown || pixels < 0.1);
-  if (frame.hidden) return;
-  mark(frame, "above", isAbove);
-  frame.rect.setAttribute("x", x.toFixed(2));
-  frame.rect.setAttribute("width", (pixels > 2 ? pixels - 0.7 : pixels).toFixed(2));
-  showLabel(frame, x, pixels);
+  const y = (rows.length - 1 - frame.depth) * rowHeight;
+  if (isBelow(frame)) return holds(frame, zoom) ? { x: 0, y, width } : null;
+  const pixels = frame.total / zoom.total * width;
+  if (!holds(zoom, frame) || pixels < 0.1) return null;
+  return { x: (frame.begin - zoom.begin) / zoom.total * width, y, width: pixels };
 }
 
-// With thousands of frames only what changes may be touched.
-function mark(frame, name, on) {
-  if (Boolean(frame[name]) === on) return;
-  frame[name] = on;
-  frame.group.classList.toggle(name, on);
+// Part of a path, its corners round where there is room.
+function outline({ x, y, width }) {
+  const pixels = width > 2 ? width - 0.7 : width;
+  if (pixels < 4) return `M${x.toFixed(2)} ${y}h${pixels.toFixed(2)}v${boxHeight}h-${pixels.toFixed(2)}z`;
+  const across = (pixels - 3).toFixed(2), down = boxHeight - 3;
+  return `M${x.toFixed(2)} ${y + 1.5}q0-1.5 1.5-1.5h${across}q1.5 0 1.5 1.5v${down}q0 1.5-1.5 1.5h-${across}q-1.5 0-1.5-1.5z`;
 }
 
-function draw() {
-  if (frames.length) frames.forEach(place);
+function element(name, attributes, text = "") {
+  const made = document.createElementNS(svgSpace, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.textContent = text;
+  return made;
+}
+
+const depthAt = (pageY) => rows.length - 1 - Math.floor((pageY - headHeight) / rowHeight);
+
+// What is `reach` pixels or less from the window: a graph may be thousands of rows tall. All boxes of a colour are one
+// path: an element for each would take a browser many times as long.
+function draw(reach = 5000) {
+  drawn = { top: scrollY - reach, bottom: scrollY + innerHeight + reach };
+  const paths = new Map(), labels = [];
+  for (const row of rows.slice(Math.max(0, depthAt(drawn.bottom)), depthAt(drawn.top) + 1)) {
+    for (const frame of row) drawFrame(frame, paths, labels);
+  }
+  boxes.replaceChildren(...[...paths].map(([classes, parts]) => element("path", { class: classes, d: parts.join("") })), ...labels);
+}
+
+function drawFrame(frame, paths, labels) {
+  const box = boxOf(frame);
+  if (!box) return;
+  const marks = (isMatch(frame) ? " match" : "") + (isBelow(frame) ? " below" : "");
+  const classes = frame.of.classes + marks;
+  if (!paths.has(classes)) paths.set(classes, []);
+  paths.get(classes).push(outline(box));
+  const text = label(frame.of, Math.floor((box.width - 6) / letter));
+  if (!text) return;
+  labels.push(element("text", { class: (frame.isThin ? "thin" : "") + marks, x: (box.x + 3).toFixed(1), y: box.y + 12.5 }, text));
+}
+
+// After any change of what is to be seen.
+function update() {
+  search();
   resetButton.hidden = state.zoom === frames[0];
+  fit();
+  draw();
+  surround(hereMark, state.here);
 }
 
 function zoomTo(frame) {
   if (!frame || frame.isThin) return;
   state.zoom = frame;
-  draw();
+  update();
   saveState("pushState");
 }
 
@@ -113,17 +86,17 @@ function matcher(term) {
   }
 }
 
+const isMatch = (frame) => frame.of.isMatch;
+
 function search() {
   const pattern = state.term ? matcher(state.term) : null;
+  for (const each of functions) each.isMatch = pattern !== null && pattern.test(each.name);
   let matched = 0, covered = 0;
-  for (const frame of frames) {
-    const isMatch = pattern !== null && !frame.isThin && pattern.test(frame.name);
-    mark(frame, "match", isMatch);
-    // A frame below a match is in it already: frames come left to right, the outer first.
-    if (isMatch && frame.begin >= covered) {
-      matched += frame.total;
-      covered = end(frame);
-    }
+  // A frame below a match is in it already: frames come left to right, the outer first.
+  for (const frame of frames.filter(isMatch)) {
+    if (frame.begin < covered) continue;
+    matched += frame.total;
+    covered = end(frame);
   }
   matchedText.textContent = pattern ? "Matched: " + percent(matched) : "";
   caseButton.setAttribute("aria-pressed", String(state.matchCase));
@@ -132,7 +105,7 @@ function search() {
 
 function searchFor(term) {
   state.term = term;
-  search();
+  update();
   saveState("replaceState");
 }
 
@@ -162,9 +135,7 @@ function loadState() {
   state.term = values.get("s") || "";
   state.matchCase = values.get("case") === "1";
   input.value = state.term;
-  search();
-  draw();
-  fit();
+  update();
 }
 
 // Header and tooltip: HTML, for it wraps. Where scripts do not run, the plain texts of the image stay.
@@ -200,6 +171,13 @@ const caseButton = button("Aa", "Match upper and lower case", () => {
 const clearButton = button("Clear", "Clear the search (Escape in its field)", clearSearch);
 const resetButton = button("Reset zoom", "Show the whole graph (Escape)", () => zoomTo(frames[0]));
 const searchButton = button("Search", "Search (Ctrl-F)", () => input.focus());
+const boxes = element("g", {});
+const hereMark = element("path", { class: "outline here" }), pointerMark = element("path", { class: "outline" });
+const ground = element("rect", { class: "ground", height: rows.length * rowHeight });
+const graph = element("g", { id: "graph", tabindex: 0, role: "application",
+                             "aria-label": "Flame graph: arrow keys move, Enter zooms, Escape zooms out" });
+graph.append(ground, boxes, hereMark, pointerMark);
+svg.append(graph);
 const top = html("div", "top");
 const topLayer = layer(top);
 const tip = html("div", "tip");
@@ -231,11 +209,18 @@ function clearSearch() {
   searchFor("");
 }
 
-function showTip(frame, x, y) {
-  tip.replaceChildren(html("div", "name", frame.name), ...frame.details.map((line) => html("div", "", line)));
+function details(frame) {
+  const lines = [`${counted(frame.total, data.unit)} (${percent(frame.total)})`];
+  if (frame.calls) lines[0] += `, self ${grouped(frame.self)} (${percent(frame.self)}), ${counted(frame.calls, "calls")}`;
+  if (frame.of.place) lines.push(frame.of.place);
   if (state.zoom !== frames[0] && frame.depth > state.zoom.depth) {
-    tip.append(html("div", "", (100 * frame.total / state.zoom.total).toFixed(1) + "% of what is zoomed in on"));
+    lines.push((100 * frame.total / state.zoom.total).toFixed(1) + "% of what is zoomed in on");
   }
+  return lines;
+}
+
+function showTip(frame, x, y) {
+  tip.replaceChildren(html("div", "name", frame.of.name), ...details(frame).map((line) => html("div", "", line)));
   const room = svg.getBoundingClientRect().width;
   tip.style.maxWidth = Math.min(640, room - 24) + "px";
   tipLayer.setAttribute("width", room);
@@ -243,38 +228,47 @@ function showTip(frame, x, y) {
   tipLayer.setAttribute("display", "inline");
   const size = tip.getBoundingClientRect();
   const left = Math.max(2, Math.min(x + 12, room - size.width - 4));
-  const isBelow = y + 18 + size.height < innerHeight;
-  const down = isBelow ? y + 18 : Math.max(2, y - size.height - 10);
+  const fitsBelow = y + 18 + size.height < innerHeight;
+  const down = fitsBelow ? y + 18 : Math.max(2, y - size.height - 10);
   tipLayer.setAttribute("x", left + scrollX);
   tipLayer.setAttribute("y", down + scrollY);
 }
 
-function hideTip() { tipLayer.setAttribute("display", "none"); }
+function hideTip() {
+  tipLayer.setAttribute("display", "none");
+  surround(pointerMark, null);
+}
 
 // Keyboard: one frame is `here`; the arrows move it.
 
 function setHere(frame) {
-  if (state.here) state.here.group.classList.remove("here");
   state.here = frame;
+  surround(hereMark, frame);
   if (!frame) return hideTip();
-  frame.group.classList.add("here");
-  let box = frame.rect.getBoundingClientRect();
-  const covered = top.getBoundingClientRect().height;
-  if (box.top < covered || box.bottom > innerHeight) scrollBy(0, box.top - innerHeight / 2);
-  box = frame.rect.getBoundingClientRect();
-  showTip(frame, box.left, box.bottom - 14);
+  const { x, y } = boxOf(frame);
+  const top = headHeight + y - scrollY;
+  if (top < topLayer.height.baseVal.value || top + boxHeight > innerHeight) scrollBy(0, top - innerHeight / 2);
+  showTip(frame, pad + x - scrollX, headHeight + y + 3 - scrollY);
 }
 
+function surround(mark, frame) {
+  const box = frame ? boxOf(frame) : null;
+  mark.setAttribute("d", box ? outline(box) : "");
+}
+
+const shownIn = (depth) => (rows[depth] ?? []).filter(boxOf);
+
 const step = {
-  ArrowUp: (here) => frames.filter((each) => !each.hidden && each.depth === here.depth + 1 && holds(here, each))
+  ArrowUp: (here) => shownIn(here.depth + 1).filter((each) => holds(here, each))
     .reduce((best, each) => !best || each.total > best.total ? each : best, null),
-  ArrowDown: (here) => frames.find((each) => !each.hidden && each.depth === here.depth - 1 && holds(each, here)),
-  ArrowLeft: (here) => frames.findLast((each) => !each.hidden && each.depth === here.depth && each.begin < here.begin),
-  ArrowRight: (here) => frames.find((each) => !each.hidden && each.depth === here.depth && each.begin > here.begin),
+  ArrowDown: (here) => shownIn(here.depth - 1).find((each) => holds(each, here)),
+  ArrowLeft: (here) => shownIn(here.depth).findLast((each) => each.begin < here.begin),
+  ArrowRight: (here) => shownIn(here.depth).find((each) => each.begin > here.begin),
 };
 
 function onGraphKey(event) {
-  const here = state.here && !state.here.hidden ? state.here : state.zoom;
+  if (!frames.length) return;
+  const here = state.here && boxOf(state.here) ? state.here : state.zoom;
   if (event.key in step) {
     setHere(step[event.key](here) || here);
   } else if (event.key === "Enter" || event.key === " ") {
@@ -313,60 +307,67 @@ function onEscape() {
 
 // Size
 
-function resize() {
-  fit();
-  draw();
-}
-
 function fit() {
   const full = svg.getBoundingClientRect().width;
   topLayer.setAttribute("width", full);
   topLayer.setAttribute("height", 1000);
-  const head = Math.ceil(top.getBoundingClientRect().height);
-  topLayer.setAttribute("height", head);
-  graph.setAttribute("transform", `translate(${pad} ${head})`);
+  headHeight = Math.ceil(top.getBoundingClientRect().height);
+  topLayer.setAttribute("height", headHeight);
+  graph.setAttribute("transform", `translate(${pad} ${headHeight})`);
   // Never lower than the window: the tooltip may need the room below a small graph.
-  svg.setAttribute("height", Math.max(head + rows * rowHeight + pad, innerHeight));
+  svg.setAttribute("height", Math.max(headHeight + rows.length * rowHeight + pad, innerHeight));
   width = Math.max(1, full - 2 * pad);
+  ground.setAttribute("width", width);
   hideTip();
 }
 
-function keepHeaderInView() { topLayer.setAttribute("y", Math.max(0, scrollY)); }
+function onScroll() {
+  topLayer.setAttribute("y", Math.max(0, scrollY));
+  if (scrollY < drawn.top || scrollY + innerHeight > drawn.bottom) draw();
+}
 
-const frameOf = (event) => event.target.closest?.("g[data-v]")?.frame;
+// Pointer
+
+function frameAt(event) {
+  const x = event.clientX + scrollX - pad;
+  return rows[depthAt(event.clientY + scrollY)]?.find((frame) => {
+    const box = boxOf(frame);
+    return box && box.x <= x && x < box.x + box.width;
+  });
+}
+
+function onPoint(event) {
+  const frame = frameAt(event);
+  graph.classList.toggle("pointed", Boolean(frame));
+  if (!frame) return hideTip();
+  surround(pointerMark, frame);
+  showTip(frame, event.clientX, event.clientY);
+}
 
 function listen() {
-  graph.addEventListener("pointermove", (event) => {
-    const frame = frameOf(event);
-    if (frame) showTip(frame, event.clientX, event.clientY);
-  });
+  graph.addEventListener("pointermove", onPoint);
   graph.addEventListener("pointerleave", hideTip);
   graph.addEventListener("click", (event) => {
-    hideTip();
     setHere(null);
-    zoomTo(frameOf(event));
+    zoomTo(frameAt(event));
   });
   graph.addEventListener("keydown", onGraphKey);
   graph.addEventListener("focus", () => { if (graph.matches(":focus-visible") && frames.length) setHere(state.here || state.zoom); });
   graph.addEventListener("blur", () => setHere(null));
   addEventListener("keydown", onKey);
   addEventListener("popstate", loadState);
-  addEventListener("resize", resize);
-  addEventListener("scroll", keepHeaderInView);
+  addEventListener("resize", update);
+  addEventListener("scroll", onScroll);
+  addEventListener("beforeprint", () => draw(Infinity));
 }
 
 buildHeader();
+svg.querySelector("#picture").remove();
 svg.removeAttribute("viewBox");
 svg.setAttribute("width", "100%");
-graph.classList.add("live");
-graph.setAttribute("tabindex", "0");
-graph.setAttribute("role", "application");
-graph.setAttribute("aria-label", "Flame graph: arrow keys move, Enter zooms, Escape zooms out");
 listen();
-fit();
-loadState();
-svg.insertBefore(graph, topLayer);
 // The graph grows from the bottom; a tall one begins there.
+fit();
 scrollTo(0, svg.getBoundingClientRect().height);
-keepHeaderInView();
-})();
+loadState();
+onScroll();

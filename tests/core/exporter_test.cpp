@@ -1,6 +1,7 @@
 #include "exporters/exporter.h"
 
 #include <gmock/gmock.h>
+#include <rapidjson/document.h>
 
 #include <algorithm>
 #include <cctype>
@@ -12,6 +13,7 @@
 #include <sstream>
 #include <streambuf>
 
+#include "exporters/frame_name.h"
 #include "sample_profiles.h"
 
 namespace flamb {
@@ -119,8 +121,8 @@ TEST_F(GoldenTest, HardNames) {
 TEST_F(GoldenTest, SvgImage) {
   std::string svg = written("svg", server_profile());
   for (const std::string element : {"style", "script"}) {
-    const std::size_t begin = svg.find("<" + element + ">");
-    const std::size_t end = svg.find("</" + element + ">");
+    const std::size_t begin = svg.rfind("<" + element + ">");
+    const std::size_t end = svg.rfind("</" + element + ">");
     ASSERT_LT(begin, end);
     svg.replace(begin, end - begin, "<" + element + ">");
   }
@@ -140,7 +142,7 @@ TEST(Exporters, WriteAHundredThousandFramesDeep) {
   EXPECT_EQ(std::count(collapsed.begin(), collapsed.end(), ';'), 99'999);
   EXPECT_THAT(collapsed, testing::EndsWith(";odd(unsigned int) 7\n"));
   EXPECT_THAT(written("text", profile), HasSubstr("Left out: 99,940 stacks"));
-  EXPECT_THAT(written("svg", profile), HasSubstr("… 1 thin frame\n"));
+  EXPECT_THAT(written("svg", profile), HasSubstr("… 1 thin frame</text"));
 }
 
 std::vector<std::string> format_names() {
@@ -258,25 +260,57 @@ TEST(Text, StaysNarrow) {
   }
 }
 
-TEST(Svg, KeepsEveryNameOnceForEachFrame) {
+// What the script reads.
+rapidjson::Document data_of(const std::string& svg) {
+  const std::string begin = "type=\"application/json\"><![CDATA[";
+  const std::size_t at = svg.find(begin) + begin.size();
+  rapidjson::Document data;
+  data.Parse(svg.data() + at, svg.find("]]>", at) - at);
+  EXPECT_FALSE(data.HasParseError());
+  return data;
+}
+
+std::vector<std::string> strings_at(const rapidjson::Value& lists, unsigned place) {
+  std::vector<std::string> strings;
+  for (const auto& list : lists.GetArray()) strings.emplace_back(list[place].GetString());
+  return strings;
+}
+
+TEST(Svg, KeepsEveryNameOnce) {
   const std::string svg = written("svg", hard_names_profile());
-  EXPECT_THAT(
-      svg,
-      HasSubstr("<title>less&lt;than &amp; &quot;more&quot;&gt; 'quoted'\n2 calls (6.5%), self 1 (3.2%), 1 call\n"));
-  EXPECT_THAT(svg, HasSubstr("<title>]]&gt; &lt;![CDATA[ --&gt; &lt;/svg&gt;\n"));
-  EXPECT_THAT(svg, HasSubstr("<title>" + std::string(10'000, 'x') + "\n"));
+  std::vector<std::string> expected = {"trigger", "leaf"};
+  for (const std::string& name : hard_names()) expected.push_back(clean_name(name));
+  const rapidjson::Document data = data_of(svg);
+  EXPECT_THAT(strings_at(data["functions"], 0), testing::UnorderedElementsAreArray(expected));
+  EXPECT_EQ(data["frames"].Size(), 1 + 2 * hard_names().size());
+  EXPECT_THAT(svg, HasSubstr("<text x=\"155.3\" y=\"30.5\">less&lt;tha…</text\n>"));
   EXPECT_EQ(svg.find('\x01'), std::string::npos);
+}
+
+TEST(Svg, TellsOfEachFrameWhatItWeighs) {
+  ProfileBuilder to;
+  to.call("f", 1, [&] {
+    to.call("g", 3);
+    to.call("g", 4);
+  });
+  const rapidjson::Document data = data_of(written("svg", to.build()));
+  EXPECT_STREQ(data["unit"].GetString(), "instructions");
+  const auto numbers = [&](unsigned frame) {
+    std::vector<std::uint64_t> values;
+    for (const auto& each : data["frames"][frame].GetArray()) values.push_back(each.GetUint64());
+    return values;
+  };
+  EXPECT_THAT(numbers(0), testing::ElementsAre(0, 0, 8, 1, 1));  // function, depth, total, self, calls
+  EXPECT_THAT(numbers(1), testing::ElementsAre(1, 1, 7, 7, 2));
 }
 
 TEST(Svg, ColoursByTheWholeName) {
   const auto colour = [](const std::string& name) {
     ProfileBuilder to;
     to.call(name, 1);
-    const std::string svg = written("svg", to.build());
-    const std::size_t begin = svg.find("<g class=\"h");
-    return svg.substr(begin, svg.find("data-v") - begin);
+    return strings_at(data_of(written("svg", to.build()))["functions"], 1);
   };
-  const std::string one = colour("app::server::connection::read_some_bytes()");
+  const auto one = colour("app::server::connection::read_some_bytes()");
   EXPECT_EQ(one, colour("app::server::connection::read_some_bytes()"));
   EXPECT_NE(one, colour("app::server::connection::send_some_bytes()"));
 }
@@ -284,9 +318,11 @@ TEST(Svg, ColoursByTheWholeName) {
 TEST(Svg, ShowsAllBelowSeveralTriggers) {
   ProfileBuilder to;
   to.call("f", 1);
-  EXPECT_EQ(written("svg", to.build()).find("<title>all\n"), std::string::npos);
+  EXPECT_THAT(strings_at(data_of(written("svg", to.build()))["functions"], 0), testing::ElementsAre("f"));
   to.call("g", 1);
-  EXPECT_THAT(written("svg", to.build()), HasSubstr("<title>all\n2 instructions (100.0%)</title>"));
+  const std::string svg = written("svg", to.build());
+  EXPECT_THAT(strings_at(data_of(svg)["functions"], 0), testing::ElementsAre("all", "f", "g"));
+  EXPECT_THAT(svg, HasSubstr(">all</text"));
 }
 
 }  // namespace

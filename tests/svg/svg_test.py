@@ -13,9 +13,10 @@ import xml.etree.ElementTree
 sys.path.append(str(pathlib.Path(__file__).parent.parent))
 from chromium import Chromium, Page, run_cases
 
-# What differs from: the sample "server", no address, 1200 pixels, light.
+# What differs from: the sample "server", no address, 1200 pixels, light, with scripts.
 CASES = {
     "opens": {},
+    "without_scripts": {"scripts": False},
     "hover": {},
     "zoom": {},
     "search": {},
@@ -49,6 +50,7 @@ def outcome(chromium, svg, name):
     with Page(chromium, width=case.get("width", 1200)) as page:
         scheme = "dark" if case.get("dark") else "light"
         page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        page.call("Emulation.setScriptExecutionDisabled", value=not case.get("scripts", True))
         page.open(svg.as_uri() + case.get("address", ""), first=LISTEN)
         return page.evaluate(f"{cases}\nrun({json.dumps(name)})")
 
