@@ -1,6 +1,6 @@
-// Follows the file that speedscope was given, in its own page: has it export again what it has understood (Ctrl-S), and
-// leaves only that, for --dump-dom to print.
-(() => {
+// Follows the file that speedscope is given, in its own page: has it export again what it has understood (Ctrl-S).
+// `readBack` is a promise of that.
+window.readBack = new Promise((done) => {
   const said = [];
   const log = console.log;
   console.log = (...words) => {
@@ -11,7 +11,7 @@
   addEventListener("error", (event) => said.push(`error: ${event.message}`));
   addEventListener("unhandledrejection", (event) => said.push(`error: ${event.reason}`));
 
-  // What a blob holds, without waiting for it to be read: virtual time would be over before.
+  // What a blob holds, without waiting for it to be read.
   const contents = new WeakMap();
   const Blob = window.Blob;
   window.Blob = function (parts, options) {
@@ -30,16 +30,13 @@
     [...document.querySelectorAll("table tr")].map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent));
 
   function finish() {
-    const result = {
+    done({
       title: document.title,
       said,
       text: document.body.innerText,
       table: table(),
       file: exported ? JSON.parse(exported) : null,
-    };
-    const element = document.createElement("pre");
-    element.textContent = `result:${JSON.stringify(result)}:end`;
-    document.documentElement.replaceChildren(element);
+    });
   }
 
   // Until it is loaded, speedscope has nothing to export.
@@ -49,4 +46,4 @@
     requestAnimationFrame(next);
   }
   requestAnimationFrame(next);
-})();
+});

@@ -1,11 +1,10 @@
 """Opens what flamb writes in speedscope's own page, and compares what speedscope has understood with the collapsed stacks.
 
-usage: speedscope_test.py CHROMIUM WRITE_SAMPLE CASE
+usage: speedscope_test.py CHROMIUM WRITE_SAMPLE [CASE...]
 """
 
 import base64
 import collections
-import html
 import json
 import pathlib
 import re
@@ -13,13 +12,10 @@ import subprocess
 import sys
 import tempfile
 
-PAGE = pathlib.Path(__file__).with_name("node_modules") / "speedscope/dist/release/index.html"
+sys.path.append(str(pathlib.Path(__file__).parent.parent))
+from chromium import Chromium, Page, run_cases
 
-CHROMIUM_OPTIONS = [
-    "--headless", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--enable-unsafe-swiftshader", "--window-size=1200,700",
-    "--virtual-time-budget=10000000",
-]
+PAGE = pathlib.Path(__file__).with_name("node_modules") / "speedscope/dist/release/index.html"
 
 # What differs from: the sample of the case's name, in the format speedscope, all of its calls weighing something.
 CASES = {
@@ -48,18 +44,12 @@ def open_in_speedscope(chromium, path, view, directory):
     """What read_back.js found: the title, the text and the table of the page, and the file that speedscope exports."""
     script = pathlib.Path(directory, "load.js")
     content = base64.b64encode(path.read_bytes()).decode()
-    read_back = pathlib.Path(__file__).with_name("read_back.js").read_text(encoding="utf-8")
-    script.write_text(f"speedscope.loadFileFromBase64({json.dumps(path.name)}, {json.dumps(content)});\n{read_back}",
-                      encoding="utf-8")
+    script.write_text(f"speedscope.loadFileFromBase64({json.dumps(path.name)}, {json.dumps(content)});\n", encoding="utf-8")
     url = f"{PAGE.as_uri()}#localProfilePath={script}" + (f"&view={view}" if view else "")
-    done = subprocess.run([chromium, *CHROMIUM_OPTIONS, f"--user-data-dir={directory}/profile", "--dump-dom", url],
-                          capture_output=True, text=True, encoding="utf-8", timeout=100, check=False)
-    found = re.search(r"result:(.*):end", html.unescape(done.stdout), re.DOTALL)
-    if not found:
-        sys.exit(f"the page gave no result; Chromium said:\n{done.stderr}\n{done.stdout[:2000]}")
-    result = json.loads(found.group(1))
-    if result["file"] is None:
-        sys.exit("speedscope did not load the file; it said:\n" + "\n".join(result["said"]))
+    with Page(chromium, height=700) as page:
+        page.open(url, first=pathlib.Path(__file__).with_name("read_back.js").read_text(encoding="utf-8"))
+        result = page.evaluate("readBack")
+    assert result["file"] is not None, "speedscope did not load the file; it said:\n" + "\n".join(result["said"])
     return result
 
 
@@ -112,16 +102,14 @@ def events_by_name(file):
 
 
 def expect_equal(actual, expected, what):
-    if actual != expected:
-        sys.exit(f"{what}:\n  expected {str(expected)[:4000]}\n  actual   {str(actual)[:4000]}")
+    assert actual == expected, f"{what}:\n  expected {str(expected)[:4000]}\n  actual   {str(actual)[:4000]}"
 
 
 def expect_same_stacks(actual, expected):
     """Compared by what differs: there may be thousands."""
     wrong = {stack for stack in actual.keys() | expected.keys() if actual[stack] != expected[stack]}
     lines = [f"  expected {expected[stack]}, actual {actual[stack]}: {stack[:500]}" for stack in sorted(wrong)[:10]]
-    if wrong:
-        sys.exit(f"{len(wrong)} stacks differ:\n" + "\n".join(lines))
+    assert not wrong, f"{len(wrong)} stacks differ:\n" + "\n".join(lines)
 
 
 def expect_same_profiles(read, written, every_call_weighs):
@@ -145,12 +133,9 @@ def check_table(result, collapsed):
     expect_equal(rows.get("app::serve(app::Request const&)"), [whole, "1,200 (1.6%)"], f"row of the trigger in {rows}")
 
 
-def main():
-    chromium, write_sample, name = sys.argv[1:4]
+def run_case(chromium, write_sample, name):
     case = CASES[name]
     sample, output_format = case.get("sample", name), case.get("format", "speedscope")
-    if not PAGE.exists():
-        sys.exit("speedscope is not installed: run `npm ci` in tests/speedscope")
     with tempfile.TemporaryDirectory() as directory:
         extension = {"speedscope": "speedscope.json"}.get(output_format, output_format)
         path = pathlib.Path(directory, f"serve-20261201T084548.762394-1.{extension}")
@@ -163,8 +148,7 @@ def main():
         expect_same_profiles(result["file"], written, case.get("every_call_weighs", True))
         expect_same_stacks(stacks_of_events(result["file"]), collapsed)
         shown = written["profiles"][0]["name"]
-        if shown not in result["text"]:
-            sys.exit(f"text of the page:\n  expected in it {shown}\n  actual {result['text']}")
+        assert shown in result["text"], f"text of the page:\n  expected in it {shown}\n  actual {result['text']}"
     elif output_format == "perf-script":
         expect_same_stacks(in_units(stacks_of_events(result["file"], name=as_perf_script)),
                            in_units({as_perf_script(stack): weight for stack, weight in collapsed.items()}, 1))
@@ -174,5 +158,13 @@ def main():
         check_table(result, collapsed)
 
 
+def main():
+    program, write_sample, *names = sys.argv[1:]
+    if not PAGE.exists():
+        sys.exit("speedscope is not installed: run `npm ci` in tests/speedscope")
+    with Chromium(program, "--enable-unsafe-swiftshader") as chromium:
+        return run_cases(names or CASES, lambda name: run_case(chromium, write_sample, name))
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
