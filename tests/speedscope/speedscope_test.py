@@ -25,7 +25,7 @@ CASES = {
     "merged": {},
     "merged_without_order": {},
     "weightless": {"every_call_weighs": False},
-    "deep_4000": {"every_call_weighs": False},
+    "deep_3000": {"every_call_weighs": False},
     "wide_20000": {"every_call_weighs": False},
     "empty": {},
     "table": {"sample": "server", "view": "sandwich"},

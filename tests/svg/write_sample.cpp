@@ -22,7 +22,7 @@ const std::map<std::string, Profile (*)()> samples = {
     {"empty", flamb::empty_profile},
     {"deep", [] { return flamb::deep_profile(100'000, 1); }},
     {"chain", [] { return flamb::deep_profile(100'000); }},
-    {"deep_4000", [] { return flamb::deep_profile(4'000); }},
+    {"deep_3000", [] { return flamb::deep_profile(3'000); }},
     {"wide", [] { return flamb::wide_profile(1'000'000, 20); }},
     {"many", [] { return flamb::wide_profile(50'000, 20); }},
     {"wide_20000", [] { return flamb::wide_profile(20'000, 300); }},
