@@ -98,6 +98,16 @@ void CallbackDebugger::remove_breakpoint(BreakpointId id) {
   static_cast<void>(ask(callbacks_.remove_breakpoint, id));
 }
 
+Result<std::vector<Address>> CallbackDebugger::breakpoint_addresses() {
+  if (auto asked = ask(callbacks_.breakpoint_addresses); !asked) return tl::unexpected<Error>(asked.error());
+  return reply_.numbers;
+}
+
+void CallbackDebugger::memory_changed(std::span<const MemoryRange> /*where*/) {
+  // A host that does not forget shows what was: no reason to end a command.
+  static_cast<void>(ask(callbacks_.memory_changed));
+}
+
 Result<Stop> CallbackDebugger::launch() {
   native_known_ = false;
   native_.reset();
@@ -115,7 +125,22 @@ Result<Stop> CallbackDebugger::resume() {
   }
 }
 
-Result<Stop> CallbackDebugger::run(int32_t (*callback)()) {
+Result<Stop> CallbackDebugger::step(ThreadId thread) {
+  const auto before = read_register(thread, Register::rip);
+  if (!before) return tl::unexpected<Error>(before.error());
+  hit_where_ = 0;
+  auto stop = run(callbacks_.step, thread);
+  // A thread that has not been stopped by the breakpoint where it is hits it, and only then runs its instruction.
+  if (stop && stop->kind == Stop::Kind::requested && hit_where_ == *before &&
+      read_register(thread, Register::rip).value_or(0) == *before) {
+    stop = run(callbacks_.step, thread);
+  }
+  if (stop) note_if_interrupted(*stop);
+  return stop;
+}
+
+template <class... Parameters, class... Arguments>
+Result<Stop> CallbackDebugger::run(int32_t (*callback)(Parameters...), Arguments... arguments) {
   if (interrupt_pending_.exchange(false)) {
     interrupt_sent_ = false;
     return Stop{Stop::Kind::interrupted, 0, 0, "interrupted"};
@@ -123,7 +148,7 @@ Result<Stop> CallbackDebugger::run(int32_t (*callback)()) {
   stop_requested_ = false;
   if (native_) native_->forget();
   running_ = true;
-  const Result<void> asked = ask(callback);
+  const Result<void> asked = ask(callback, arguments...);
   running_ = false;
   has_run();
   if (auto thrown = what_was_thrown(); !thrown) return tl::unexpected<Error>(thrown.error());
@@ -145,11 +170,14 @@ Stop CallbackDebugger::stop_of(Stop reported) {
     // Ours let the target go on: it is the dynamic loader's own breakpoint that stopped it, at the same place.
     reported.kind = Kind::modules;
   }
-  if (reported.kind == Kind::interrupted) {
-    interrupt_pending_ = false;
-    if (!interrupt_sent_.exchange(false)) user_interrupted_ = true;
-  }
+  note_if_interrupted(reported);
   return reported;
+}
+
+void CallbackDebugger::note_if_interrupted(const Stop& reported) {
+  if (reported.kind != Stop::Kind::interrupted) return;
+  interrupt_pending_ = false;
+  if (!interrupt_sent_.exchange(false)) user_interrupted_ = true;
 }
 
 void CallbackDebugger::has_run() {

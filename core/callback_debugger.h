@@ -32,8 +32,11 @@ class CallbackDebugger final : public Debugger {
   Result<std::vector<Address>> callers(ThreadId thread, std::size_t limit) override;
   Result<BreakpointId> set_breakpoint(Address where, BreakpointHandler handler) override;
   void remove_breakpoint(BreakpointId id) override;
+  Result<std::vector<Address>> breakpoint_addresses() override;
+  void memory_changed(std::span<const MemoryRange> where) override;
   Result<Stop> launch() override;
   Result<Stop> resume() override;
+  Result<Stop> step(ThreadId thread) override;
   Result<CallOutcome> call(const std::string& expression, const CallObserver& calling) override;
   Result<void> expect_return_value(ThreadId thread) override;
   Result<std::string> return_value(ThreadId thread, Address function) override;
@@ -67,9 +70,11 @@ class CallbackDebugger final : public Debugger {
 
   template <class... Parameters, class... Arguments>
   Result<void> ask(int32_t (*callback)(Parameters...), Arguments... arguments);
-  Result<Stop> run(int32_t (*callback)());
+  template <class... Parameters, class... Arguments>
+  Result<Stop> run(int32_t (*callback)(Parameters...), Arguments... arguments);
   Result<std::uint64_t> number(std::size_t index) const;
   Stop stop_of(Stop reported);
+  void note_if_interrupted(const Stop& reported);
   NativeTarget* native();
   void has_run();
   Result<void> what_was_thrown();
@@ -81,7 +86,7 @@ class CallbackDebugger final : public Debugger {
   std::unordered_map<BreakpointId, Breakpoint> breakpoints_;  // node-based: a handler may add one while it runs
   BreakpointId last_id_ = 0;
   ThreadId hit_thread_ = 0;  // in a handler: the thread, and where
-  Address hit_where_ = 0;
+  Address hit_where_ = 0;    // the last hit's, afterwards
   const CallObserver* observer_ = nullptr;
   std::string thrown_;  // by a handler or an observer
 

@@ -64,6 +64,12 @@ enum class TargetState {
   core_file,    // a post-mortem image: nothing can run
 };
 
+// A stretch of the target's memory.
+struct MemoryRange {
+  Address from = 0;
+  std::size_t size = 0;
+};
+
 struct TargetInfo {
   TargetState state = TargetState::none;
   std::string program;    // path of the main executable, empty if there is none
@@ -145,6 +151,14 @@ class Debugger {
   // Not to be called from a handler. Removing one that is gone is no error.
   virtual void remove_breakpoint(BreakpointId id) = 0;
 
+  // Where the host has a software breakpoint in the target's code, or will have one when the target runs: the user's
+  // enabled ones, the host's own (the dynamic loader's, say) and flamb's. In no order; an address may come twice.
+  virtual Result<std::vector<Address>> breakpoint_addresses() = 0;
+
+  // The target's memory was changed behind the host's back while it is stopped: the host forgets what it has cached of
+  // these ranges, and all frames it has unwound. The selected thread and frame stay. Not to be called from a handler.
+  virtual void memory_changed(std::span<const MemoryRange> where) = 0;
+
   // Starts the program as `run` would, with the user's arguments and settings, and stops it before its
   // first instruction (the dynamic loader's, where there is one): Stop::Kind::requested. TargetState::not_started or
   // exited.
@@ -152,6 +166,13 @@ class Debugger {
 
   // Lets all threads run until a stop. The stop of a thread which a handler let go on is not one.
   virtual Result<Stop> resume() = 0;
+
+  // Runs one instruction of a thread, while all others stay stopped: Stop::Kind::requested when it has. Where a
+  // breakpoint lies on it, that is the program's own instruction. A breakpoint of ours which the thread gets to may be
+  // hit by the step, or else by the next run; the handler's verdict does not count in the step. The user sees nothing
+  // of it, and the selected thread and frame stay. Any other kind of stop is what it would be of `resume`, with its
+  // thread selected: then the instruction may not have been run. Not to be called from a handler.
+  virtual Result<Stop> step(ThreadId thread) = 0;
 
   // Evaluates an expression in the selected frame as `print` (GDB) or `expr` (LLDB) would. `calling` runs before
   // the expression's code does, once or once a call: with the thread and the address of the code about to run there
@@ -171,7 +192,7 @@ class Debugger {
   // Switches the user's enabled breakpoints and watchpoints off, and on again (--ignore-breakpoints).
   virtual Result<void> suspend_user_breakpoints(bool suspend) = 0;
 
-  // Asks the running target to stop: `resume` or `call` then reports Stop::Kind::interrupted. From any thread.
+  // Asks the running target to stop: `resume`, `step` or `call` then reports Stop::Kind::interrupted. From any thread.
   virtual void interrupt() = 0;
 
   // Has the user pressed Ctrl-C since the command began? For loops that do not run the target.

@@ -2,8 +2,37 @@
 
 #include <algorithm>
 #include <exception>
+#include <regex>
+#include <string>
 
 namespace flamb {
+
+namespace {
+
+// LLDB's own breakpoints have negative numbers. They can be had by number only, and which there are is told by nothing
+// but the command that lists them.
+std::vector<lldb::SBBreakpoint> internal_breakpoints(lldb::SBDebugger debugger, lldb::SBTarget target) {
+  lldb::SBCommandReturnObject listed;
+  debugger.GetCommandInterpreter().HandleCommand("breakpoint list --internal", listed);
+  const std::string text = listed.GetOutput() ? listed.GetOutput() : "";
+  static const std::regex number("(?:^|\n)(-[0-9]+):");
+  std::vector<lldb::SBBreakpoint> found;
+  for (std::sregex_iterator match(text.begin(), text.end(), number), end; match != end; ++match) {
+    found.push_back(target.FindBreakpointByID(std::stoi((*match)[1])));
+  }
+  return found;
+}
+
+void add_addresses(lldb::SBBreakpoint breakpoint, std::vector<Address>& addresses) {
+  if (!breakpoint.IsValid() || breakpoint.IsHardware()) return;
+  for (std::size_t i = 0; i < breakpoint.GetNumLocations(); ++i) {
+    lldb::SBBreakpointLocation location = breakpoint.GetLocationAtIndex(static_cast<std::uint32_t>(i));
+    const Address where = location.GetLoadAddress();
+    if (location.IsEnabled() && where != LLDB_INVALID_ADDRESS) addresses.push_back(where);
+  }
+}
+
+}  // namespace
 
 Breakpoints::~Breakpoints() {
   for (auto& [where, site] : sites_) target_.BreakpointDelete(site->breakpoint.GetID());
@@ -97,6 +126,15 @@ const std::unordered_set<Address>& Breakpoints::users() {
     }
   }
   return *users_;
+}
+
+std::vector<Address> Breakpoints::all_addresses(lldb::SBDebugger debugger) {
+  std::vector<Address> addresses;
+  for (std::uint32_t i = 0; i < target_.GetNumBreakpoints(); ++i) {
+    add_addresses(target_.GetBreakpointAtIndex(i), addresses);
+  }
+  for (const lldb::SBBreakpoint& own : internal_breakpoints(debugger, target_)) add_addresses(own, addresses);
+  return addresses;
 }
 
 bool Breakpoints::ask(Watch& watch, ThreadId thread) {

@@ -49,6 +49,9 @@ class Breakpoints {
   // While an expression runs LLDB calls nobody back: then the stops are dispatched.
   void set_in_expression(bool in_expression) { in_expression_ = in_expression; }
 
+  // Where LLDB has a breakpoint in the code: ours, the user's enabled ones and its own.
+  std::vector<Address> all_addresses(lldb::SBDebugger debugger);
+
   // The thread whose handlers run now; null outside of handlers. Its innermost frame is kept, for its registers.
   lldb::SBFrame* current_frame(ThreadId thread);
 

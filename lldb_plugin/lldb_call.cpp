@@ -133,7 +133,7 @@ Result<CallOutcome> LldbDebugger::finish_call(ThreadId caller, StopReader& reade
       if (stop->thread != 0) current.SetSelectedThreadByID(stop->thread);
       return CallOutcome{false, {}, *stop};
     }
-    if (auto ran = run_once(); !ran) return tl::unexpected<Error>(ran.error());
+    if (auto ran = run_once(&lldb::SBProcess::Continue); !ran) return tl::unexpected<Error>(ran.error());
   }
 }
 

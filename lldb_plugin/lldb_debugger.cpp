@@ -192,6 +192,25 @@ Result<std::vector<Address>> LldbDebugger::callers(ThreadId thread, std::size_t 
   return addresses;
 }
 
+Result<std::vector<Address>> LldbDebugger::breakpoint_addresses() { return breakpoints_.all_addresses(debugger_); }
+
+// Neither has a way of its own in LLDB's API. A write forgets what is cached of its range before it looks at what is to
+// be written, and a thread whose register was written forgets its frames.
+void LldbDebugger::memory_changed(std::span<const MemoryRange> where) {
+  lldb::SBProcess current = process();
+  if (!has_process()) return;
+  Selection selection(current);
+  for (const auto& [from, size] : where) {
+    lldb::SBError ignored;
+    current.WriteMemory(from, nullptr, size, ignored);
+  }
+  for (std::uint32_t i = 0; i < current.GetNumThreads(); ++i) {
+    lldb::SBFrame innermost = current.GetThreadAtIndex(i).GetFrameAtIndex(0);
+    if (innermost.IsValid()) innermost.SetPC(innermost.GetPC());
+  }
+  selection.restore();
+}
+
 Result<BreakpointId> LldbDebugger::set_breakpoint(Address where, BreakpointHandler handler) {
   return breakpoints_.add(where, std::move(handler));
 }

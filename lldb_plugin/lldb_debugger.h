@@ -2,6 +2,7 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,8 +35,11 @@ class LldbDebugger : public Debugger {
   Result<BreakpointId> set_breakpoint(Address where, BreakpointHandler handler) override;
   bool jump(ThreadId thread, Address to) override { return breakpoints_.jump(thread, to); }
   void remove_breakpoint(BreakpointId id) override;
+  Result<std::vector<Address>> breakpoint_addresses() override;
+  void memory_changed(std::span<const MemoryRange> where) override;
   Result<Stop> launch() override;
   Result<Stop> resume() override;
+  Result<Stop> step(ThreadId thread) override;
   Result<CallOutcome> call(const std::string& expression, const CallObserver& calling) override;
   Result<void> expect_return_value(ThreadId thread) override;
   Result<std::string> return_value(ThreadId thread, Address function) override;
@@ -54,7 +58,7 @@ class LldbDebugger : public Debugger {
   Result<void> need_process();
   bool has_process();
   bool is_local();
-  Result<void> run_once();
+  Result<void> run_once(const std::function<lldb::SBError(lldb::SBProcess&)>& run);
   Result<CallOutcome> finish_call(ThreadId caller, StopReader& reader);
   void watch_modules();
 

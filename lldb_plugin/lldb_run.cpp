@@ -24,11 +24,11 @@ Result<Stop> LldbDebugger::launch() {
   return Stop{.kind = Stop::Kind::requested, .thread = thread.GetThreadID(), .description = "entry"};
 }
 
-Result<void> LldbDebugger::run_once() {
+Result<void> LldbDebugger::run_once(const std::function<lldb::SBError(lldb::SBProcess&)>& run) {
   lldb::SBProcess current = process();
   if (!input_) input_.emplace(debugger_, current);
   interrupts_.run_begins(current);
-  const lldb::SBError error = current.Continue();
+  const lldb::SBError error = run(current);
   interrupts_.run_ends();
   if (!error.Success())
     return fail(Fault::flamb, fmt::format("LLDB could not resume the target: {}", error.GetCString()));
@@ -42,7 +42,7 @@ Result<Stop> LldbDebugger::resume() {
   StopReader reader(target_, breakpoints_, is_local());
   breakpoints_.forget_requests();
   for (;;) {
-    if (auto ran = run_once(); !ran) return tl::unexpected<Error>(ran.error());
+    if (auto ran = run_once(&lldb::SBProcess::Continue); !ran) return tl::unexpected<Error>(ran.error());
     lldb::SBProcess current = process();
     auto stop = reader.read(current, interrupts_.pending());
     if (!stop) continue;
@@ -50,6 +50,34 @@ Result<Stop> LldbDebugger::resume() {
     if (stop->thread != 0) current.SetSelectedThreadByID(stop->thread);
     return *stop;
   }
+}
+
+Result<Stop> LldbDebugger::step(ThreadId thread) {
+  auto stepped = stopped_thread(thread);
+  if (!stepped) return tl::unexpected<Error>(stepped.error());
+  if (interrupts_.pending()) {
+    interrupts_.reported();
+    return Stop{.kind = Stop::Kind::interrupted, .description = "interrupted"};
+  }
+  has_moved_ = true;
+  Selection selection(process());
+  StopReader reader(target_, breakpoints_, is_local());
+  breakpoints_.forget_requests();
+  const auto ran = run_once([&](lldb::SBProcess&) {
+    lldb::SBError error;
+    stepped->StepInstruction(false, error);
+    return error;
+  });
+  if (!ran) return tl::unexpected<Error>(ran.error());
+  lldb::SBProcess current = process();
+  const Stop stop = reader.read_step(current, thread, interrupts_.pending());
+  if (stop.kind == Stop::Kind::requested) {
+    selection.restore();
+  } else if (stop.thread != 0) {
+    current.SetSelectedThreadByID(stop.thread);
+  }
+  if (stop.kind == Stop::Kind::interrupted) interrupts_.reported();
+  return stop;
 }
 
 Result<void> LldbDebugger::expect_return_value(ThreadId thread) {

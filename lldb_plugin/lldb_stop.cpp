@@ -65,13 +65,17 @@ Stop StopReader::read_end(lldb::SBProcess& process) const {
   return Stop{Stop::Kind::killed, 0, code, signal_name(process, code)};
 }
 
-std::optional<Stop> StopReader::read(lldb::SBProcess& process, bool interrupted, ThreadId except) {
+// What leaves no thread to look at.
+std::optional<Stop> StopReader::read_state(lldb::SBProcess& process) const {
   const lldb::StateType state = process.GetState();
   if (state == lldb::eStateExited) return read_end(process);
-  if (state != lldb::eStateStopped && state != lldb::eStateCrashed && state != lldb::eStateSuspended) {
-    return Stop{.kind = Stop::Kind::lost,
-                .description = fmt::format("the target is {}", lldb::SBDebugger::StateAsCString(state))};
-  }
+  if (state == lldb::eStateStopped || state == lldb::eStateCrashed || state == lldb::eStateSuspended) return {};
+  return Stop{.kind = Stop::Kind::lost,
+              .description = fmt::format("the target is {}", lldb::SBDebugger::StateAsCString(state))};
+}
+
+std::optional<Stop> StopReader::read(lldb::SBProcess& process, bool interrupted, ThreadId except) {
+  if (const auto gone = read_state(process)) return gone;
   found_.reset();
   const bool explained = read_threads(process, interrupted, except);
   if (const auto thread = ours_.requested();
@@ -87,6 +91,24 @@ std::optional<Stop> StopReader::read(lldb::SBProcess& process, bool interrupted,
   }
   if (explained) return std::nullopt;
   return Stop{.kind = Stop::Kind::lost, .description = "LLDB names no reason for the stop"};
+}
+
+// The other threads show their last stops still.
+Stop StopReader::read_step(lldb::SBProcess& process, ThreadId stepped, bool interrupted) {
+  if (const auto gone = read_state(process)) return *gone;
+  lldb::SBThread thread = process.GetThreadByID(stepped);
+  if (!thread.IsValid()) {
+    return Stop{.kind = Stop::Kind::lost, .description = fmt::format("thread {} ended", stepped)};
+  }
+  const lldb::StopReason reason = thread.GetStopReason();
+  found_.reset();
+  if (reason != lldb::eStopReasonPlanComplete) read_thread(process, thread, interrupted);
+  if (found_) return *found_;
+  const bool stepped_on = reason == lldb::eStopReasonPlanComplete || reason == lldb::eStopReasonTrace ||
+                          reason == lldb::eStopReasonBreakpoint;
+  if (stepped_on) return Stop{.kind = Stop::Kind::requested, .thread = stepped, .description = "step"};
+  if (interrupted) return Stop{.kind = Stop::Kind::interrupted, .thread = stepped, .description = "interrupted"};
+  return Stop{.kind = Stop::Kind::lost, .thread = stepped, .description = "LLDB names no reason for the stop"};
 }
 
 // Is there a breakpoint of ours, or anything else, that explains the stop?

@@ -21,8 +21,11 @@ class StopReader {
   // Why the target is stopped or gone. Nothing if all that happened were breakpoints of ours whose handlers let the
   // target go on. Runs handlers which LLDB has not run. What `except` stopped for is not looked at.
   std::optional<Stop> read(lldb::SBProcess& process, bool interrupted, ThreadId except = 0);
+  // The same of a step of one instruction, of which LLDB has run the handlers.
+  Stop read_step(lldb::SBProcess& process, ThreadId stepped, bool interrupted);
 
  private:
+  std::optional<Stop> read_state(lldb::SBProcess& process) const;
   void note_signals(lldb::SBProcess& process, bool is_local);
   Stop read_end(lldb::SBProcess& process) const;
   bool read_threads(lldb::SBProcess& process, bool interrupted, ThreadId except);

@@ -15,7 +15,7 @@ from ctypes import (
 )
 from typing import List, Optional, Tuple
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 LIBRARY_VARIABLE = "FLAMB_LIBRARY"
 
 FAILED, DONE = 0, 1
@@ -66,8 +66,11 @@ CALLBACKS = [
     ("callers", CFUNCTYPE(c_int32, c_uint64, c_uint64)),
     ("set_breakpoint", CFUNCTYPE(c_int32, c_uint64, c_uint64)),
     ("remove_breakpoint", CFUNCTYPE(c_int32, c_uint64)),
+    ("breakpoint_addresses", CFUNCTYPE(c_int32)),
+    ("memory_changed", CFUNCTYPE(c_int32)),
     ("launch", CFUNCTYPE(c_int32)),
     ("resume", CFUNCTYPE(c_int32)),
+    ("step", CFUNCTYPE(c_int32, c_uint64)),
     ("call", CFUNCTYPE(c_int32, c_char_p)),
     ("expect_return_value", CFUNCTYPE(c_int32, c_uint64)),
     ("return_value", CFUNCTYPE(c_int32, c_uint64, c_uint64)),

@@ -9,7 +9,7 @@ from typing import Callable, Dict, List, Optional
 
 import gdb
 
-from . import modules
+from . import breakpoints, modules
 from .c_api import ABI_VERSION, CALLBACKS, DONE, FAILED, Callbacks, Fault, Kind, Library, State, decode, encode
 from .errors import Refusal
 from .settings import Interrupts, Settings
@@ -19,21 +19,6 @@ from .values import ReturnValues, call_refusal, printed_value, was_cut_short, wa
 # In the processor's own numbering, as in core/debugger.h.
 REGISTERS = "rax rcx rdx rbx rsp rbp rsi rdi r8 r9 r10 r11 r12 r13 r14 r15 rip eflags".split()
 NOTES = ("flamb: ", "warning: ")  # how what is no result begins
-
-
-class _Breakpoint(gdb.Breakpoint):
-    """One of the core's breakpoints. Thousands of hits a second pass here: everything else is done in the library."""
-
-    def __init__(self, where: int, session: "Debugger", number: int):
-        super().__init__(f"*{where:#x}", internal=True)
-        self.silent = True
-        self._hit = session.library.flamb_breakpoint_hit
-        self._session = session.handle
-        self._number = number
-
-    def stop(self) -> bool:
-        _, lwp, tid = gdb.selected_thread().ptid
-        return self._hit(self._session, self._number, lwp or tid)
 
 
 class Debugger:
@@ -58,7 +43,7 @@ class Debugger:
         self._settings = Settings()
         self._stops = StopListener()
         self._interrupts = Interrupts(self._note_interrupt)
-        self._breakpoints: Dict[int, _Breakpoint] = {}
+        self._breakpoints: Dict[int, breakpoints.Breakpoint] = {}
         self._values = ReturnValues()
         self._suspended: List[gdb.Breakpoint] = []
         self._put_back = contextlib.ExitStack()
@@ -230,7 +215,7 @@ class Debugger:
             try:
                 return function()
             finally:
-                if before is not None:
+                if before is not None and before.is_valid():
                     before.switch()
                 if frame is not None and frame.is_valid():
                     frame.select()
@@ -246,18 +231,29 @@ class Debugger:
             raise Refusal(Fault.TARGET, f"{size} bytes at {start:#x} cannot be read") from error
         ctypes.memmove(to, bytes(found), size)
 
+    def _cb_memory_changed(self) -> None:
+        frame = gdb.selected_frame() if gdb.selected_thread() is not None else None
+        gdb.execute("maint flush dcache", to_string=True)
+        gdb.execute("maint flush register-cache", to_string=True)  # and with it the frames
+        if frame is not None and frame.is_valid():
+            frame.select()
+
     def _cb_callers(self, thread: int, limit: int) -> None:
         self._reply_numbers(*self._in_thread(thread, lambda: _return_addresses(limit)))
 
     # Breakpoints.
 
     def _cb_set_breakpoint(self, number: int, where: int) -> None:
-        self._breakpoints[number] = _Breakpoint(where, self, number)
+        hit = self.library.flamb_breakpoint_hit
+        self._breakpoints[number] = breakpoints.Breakpoint(where, hit, self.handle, number)
 
     def _cb_remove_breakpoint(self, number: int) -> None:
         breakpoint = self._breakpoints.pop(number, None)
         if breakpoint is not None and breakpoint.is_valid():
             breakpoint.delete()
+
+    def _cb_breakpoint_addresses(self) -> None:
+        self._reply_numbers(*breakpoints.addresses())
 
     def _cb_suspend_user_breakpoints(self, suspend: int) -> None:
         self._suspend(bool(suspend))
@@ -290,15 +286,35 @@ class Debugger:
             raise Refusal(Fault.FLAMB, "GDB let the program run but reported no stop")
         self._reply_stop(stop)
 
-    def _run(self, command: str) -> None:
-        """Runs a command that runs the target. What it was about is what `_stops` says."""
+    def _cb_step(self, thread: int) -> None:
+        stop = self._in_thread(thread, self._step)
+        if stop is None:
+            raise Refusal(Fault.TARGET, f"thread {thread} ended")
+        # GDB says of no stop but that of a step, and of one for changed libraries, nothing at all.
+        if stop.kind == Kind.MODULES:
+            stop = stop._replace(kind=Kind.REQUESTED, description="step")
+        elif stop.kind != Kind.REQUESTED:
+            _select(stop.thread)
+        self._reply_stop(stop)
+
+    def _step(self) -> Optional[Stop]:
+        frame = gdb.selected_frame()
+        self._run("stepi", alone=True)
+        stop = self._stops.last()
+        if frame.is_valid():
+            frame.select()
+        return stop
+
+    def _run(self, command: str, alone: bool = False) -> None:
+        """Runs a command that runs the target, or its selected thread alone. What it was about is what `_stops` says."""
         self._stops.expect()
         self.has_run = True
         self.has_moved = True
         if gdb.selected_inferior().pid:
             self._settings.let_all_threads_run()
         try:
-            self._execute(command)
+            with self._settings.others_stopped() if alone else contextlib.nullcontext():
+                self._execute(command)
         except gdb.error as error:
             if self._stops.last() is None:
                 raise Refusal(Fault.TARGET, f"GDB cannot run the program: {error}") from error
@@ -369,6 +385,12 @@ class Debugger:
         # Not through gdb.write: what GDB executes now has its output captured.
         if os.isatty(2):
             os.write(2, b"\r" + line + b"\x1b[K")
+
+
+def _select(thread: int) -> None:
+    for each in gdb.selected_inferior().threads():
+        if thread_id(each) == thread:
+            each.switch()
 
 
 def _register(name: str) -> int:

@@ -1,8 +1,9 @@
 """What a command changes in GDB, and puts back."""
 
+import contextlib
 import ctypes
 import signal
-from typing import Callable, Dict
+from typing import Callable, Dict, Iterator
 
 import gdb
 
@@ -39,6 +40,18 @@ class Settings:
         """GDB takes this setting only while there is a process, and its default lets them run too."""
         if _value(LOCKING) in ("on", "step"):
             self.set(LOCKING, "off")
+
+    @contextlib.contextmanager
+    def others_stopped(self) -> Iterator[None]:
+        """A command runs the selected thread alone meanwhile."""
+        before = _value(LOCKING)
+        gdb.execute(f"set {LOCKING} on", to_string=True)
+        try:
+            yield
+        finally:
+            # Where the process is gone meanwhile, GDB refuses it; it has its default then.
+            with contextlib.suppress(gdb.error):
+                gdb.execute(f"set {LOCKING} {before}", to_string=True)
 
     def set(self, name: str, value: str) -> None:
         current = _value(name)

@@ -8,7 +8,7 @@ add_library(contract_library SHARED contract_library.cpp)
 target_compile_options(contract_library PRIVATE -O0 -g)
 add_dependencies(contract_target contract_library)
 
-add_library(flamb_contract STATIC contract.cpp contract_run.cpp contract_stop.cpp contract_call.cpp)
+add_library(flamb_contract STATIC contract.cpp contract_run.cpp contract_stop.cpp contract_call.cpp contract_step.cpp)
 target_include_directories(flamb_contract PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(flamb_contract PUBLIC flamb_core PRIVATE flamb_warnings)
 
@@ -24,7 +24,7 @@ set_target_properties(lldb_contract PROPERTIES PREFIX "")
 # One test a check, in a process of its own; the checks and the target's arguments are read off the sources.
 find_program(FLAMB_LLDB NAMES lldb-19 lldb)
 if(FLAMB_LLDB AND NOT FLAMB_SANITIZE)
-  foreach(part run stop call)
+  foreach(part run stop call step)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS contract_${part}.cpp)
     file(STRINGS contract_${part}.cpp checks REGEX "^    {\"[a-z_]+\", \"[a-z]+\", [a-z_]+},$")
     foreach(check ${checks})

@@ -16,7 +16,8 @@ namespace {
 
 std::vector<Check> all_checks() {
   std::vector<Check> all;
-  for (const auto part : {run_checks(), stop_checks(), call_checks()}) all.insert(all.end(), part.begin(), part.end());
+  for (const auto part : {run_checks(), stop_checks(), call_checks(), step_checks()})
+    all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 

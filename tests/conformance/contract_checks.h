@@ -92,5 +92,6 @@ Result<std::uint64_t> read_word(Debugger& debugger, Address from);
 std::span<const Check> run_checks();
 std::span<const Check> stop_checks();
 std::span<const Check> call_checks();
+std::span<const Check> step_checks();
 
 }  // namespace flamb::contract

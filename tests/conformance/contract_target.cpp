@@ -43,8 +43,12 @@ FLAMB_NOINLINE void worker_step() { sink = sink + 1; }
 
 // Four instructions of one byte each, so that breakpoints can be on neighbours.
 void neighbours();
-asm(".text\n.globl neighbours\n.type neighbours, @function\nneighbours:\n nop\n nop\n nop\n ret\n"
-    ".size neighbours, .-neighbours\n");
+asm(".text\n.globl neighbours\n.type neighbours, @function\nneighbours:\n nop\n"
+    ".globl second_neighbour\n.type second_neighbour, @function\nsecond_neighbour:\n nop\n nop\n ret\n"
+    ".size neighbours, .-neighbours\n.size second_neighbour, .-second_neighbour\n");
+
+void illegal();
+asm(".text\n.globl illegal\n.type illegal, @function\nillegal:\n ud2\n.size illegal, .-illegal\n");
 
 FLAMB_NOINLINE void about_to_spin() { sink = sink + 1; }
 
@@ -138,6 +142,11 @@ int main(int argc, char** argv) {
   if (mode == "killed") raise(SIGTERM);
   if (mode == "exec") execl(argv[0], argv[0], "calls", static_cast<char*>(nullptr));
   if (mode == "spin") never();
+  if (mode == "spins") {
+    std::thread other(never);
+    never();
+  }
+  if (mode == "illegal") illegal();
   if (mode == "call") {
     if (sink < 0) return add(1, 2) + crash(nullptr) + throws() + static_cast<int>(greet("").size());
     return 0;

@@ -25,8 +25,11 @@ class FakeDebugger : public Debugger {
   Result<std::vector<Address>> callers(ThreadId, std::size_t) override { return refuse(); }
   Result<BreakpointId> set_breakpoint(Address, BreakpointHandler) override { return refuse(); }
   void remove_breakpoint(BreakpointId) override {}
+  Result<std::vector<Address>> breakpoint_addresses() override { return refuse(); }
+  void memory_changed(std::span<const MemoryRange>) override {}
   Result<Stop> launch() override { return refuse(); }
   Result<Stop> resume() override { return refuse(); }
+  Result<Stop> step(ThreadId) override { return refuse(); }
   Result<CallOutcome> call(const std::string&, const CallObserver&) override { return refuse(); }
   Result<void> expect_return_value(ThreadId) override { return refuse(); }
   Result<std::string> return_value(ThreadId, Address) override { return refuse(); }
