@@ -9,11 +9,12 @@ from typing import Callable, Dict, List, Optional
 
 import gdb
 
-from . import breakpoints, modules
+from . import breakpoints, modules, threads
 from .c_api import ABI_VERSION, CALLBACKS, DONE, FAILED, Callbacks, Fault, Kind, Library, State, decode, encode
 from .errors import Refusal
 from .settings import Interrupts, Settings
-from .stops import Stop, StopListener, thread_id
+from .stops import Stop, StopListener
+from .threads import thread_id
 from .values import ReturnValues, call_refusal, printed_value, was_cut_short, was_unwound
 
 # In the processor's own numbering, as in core/debugger.h.
@@ -184,7 +185,7 @@ class Debugger:
         thread = gdb.selected_thread()
         if connection is None or connection.type != "native" or thread is None:
             raise Refusal(Fault.USER, "the target is not a process of this machine")
-        self._reply_numbers(inferior.pid, thread_id(thread), _register("rsp"))
+        self._reply_numbers(inferior.pid, thread_id(thread), threads.register("rsp"))
 
     def _cb_modules(self) -> None:
         for path, load_bias, is_program in modules.loaded():
@@ -193,8 +194,8 @@ class Debugger:
     # Threads, registers, memory.
 
     def _cb_threads(self) -> None:
-        threads = sorted(gdb.selected_inferior().threads(), key=lambda thread: thread.num)
-        self._reply_numbers(*map(thread_id, threads))
+        live = sorted(gdb.selected_inferior().threads(), key=lambda thread: thread.num)
+        self._reply_numbers(*map(thread_id, live))
 
     def _cb_selected_thread(self) -> None:
         thread = gdb.selected_thread()
@@ -202,27 +203,8 @@ class Debugger:
             raise Refusal(Fault.USER, "no thread is selected: the program is not being run")
         self._reply_numbers(thread_id(thread))
 
-    def _in_thread(self, thread: int, function: Callable):
-        """The function's result with the thread selected; the user's selection is put back."""
-        before = gdb.selected_thread()
-        if before is not None and thread_id(before) == thread:
-            return function()
-        for each in gdb.selected_inferior().threads():
-            if thread_id(each) != thread:
-                continue
-            frame = gdb.selected_frame() if before is not None else None
-            each.switch()
-            try:
-                return function()
-            finally:
-                if before is not None and before.is_valid():
-                    before.switch()
-                if frame is not None and frame.is_valid():
-                    frame.select()
-        raise Refusal(Fault.TARGET, f"thread {thread} is not there")
-
     def _cb_read_register(self, thread: int, number: int) -> None:
-        self._reply_numbers(self._in_thread(thread, lambda: _register(REGISTERS[number])))
+        self._reply_numbers(threads.in_thread(thread, lambda: threads.register(REGISTERS[number])))
 
     def _cb_read_memory(self, start: int, to: int, size: int) -> None:
         try:
@@ -239,7 +221,7 @@ class Debugger:
             frame.select()
 
     def _cb_callers(self, thread: int, limit: int) -> None:
-        self._reply_numbers(*self._in_thread(thread, lambda: _return_addresses(limit)))
+        self._reply_numbers(*threads.in_thread(thread, lambda: threads.return_addresses(limit)))
 
     # Breakpoints.
 
@@ -287,14 +269,14 @@ class Debugger:
         self._reply_stop(stop)
 
     def _cb_step(self, thread: int) -> None:
-        stop = self._in_thread(thread, self._step)
+        stop = threads.in_thread(thread, self._step)
         if stop is None:
             raise Refusal(Fault.TARGET, f"thread {thread} ended")
         # GDB says of no stop but that of a step, and of one for changed libraries, nothing at all.
         if stop.kind == Kind.MODULES:
             stop = stop._replace(kind=Kind.REQUESTED, description="step")
         elif stop.kind != Kind.REQUESTED:
-            _select(stop.thread)
+            threads.select(stop.thread)
         self._reply_stop(stop)
 
     def _step(self) -> Optional[Stop]:
@@ -385,25 +367,3 @@ class Debugger:
         # Not through gdb.write: what GDB executes now has its output captured.
         if os.isatty(2):
             os.write(2, b"\r" + line + b"\x1b[K")
-
-
-def _select(thread: int) -> None:
-    for each in gdb.selected_inferior().threads():
-        if thread_id(each) == thread:
-            each.switch()
-
-
-def _register(name: str) -> int:
-    return int(gdb.newest_frame().read_register(name).format_string(format="x"), 16)
-
-
-def _return_addresses(limit: int) -> List[int]:
-    """Those of the frames above the innermost one. Inlined functions and frames that tail calls left have none."""
-    shown = (gdb.NORMAL_FRAME, gdb.SIGTRAMP_FRAME, gdb.DUMMY_FRAME)
-    physical = []
-    frame: Optional[gdb.Frame] = gdb.newest_frame()
-    while frame is not None and len(physical) <= limit:
-        if frame.type() in shown:
-            physical.append(frame.pc())
-        frame = frame.older()
-    return physical[1:]

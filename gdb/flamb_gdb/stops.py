@@ -7,6 +7,7 @@ from typing import List, NamedTuple, Optional
 import gdb
 
 from .c_api import Kind
+from .threads import thread_id
 
 FROM_THE_KERNEL = 0x80  # si_code of a signal that a terminal sent
 
@@ -24,12 +25,6 @@ class _Hit(NamedTuple):
     number: int
     is_internal: bool
     description: str
-
-
-def thread_id(thread: "gdb.InferiorThread") -> int:
-    """The operating system's id; bare remote targets have only their own."""
-    _, lwp, tid = thread.ptid
-    return lwp or tid
 
 
 def _describe(breakpoint: "gdb.Breakpoint") -> str:
