@@ -111,7 +111,9 @@ void CallbackDebugger::memory_changed(std::span<const MemoryRange> /*where*/) {
 Result<Stop> CallbackDebugger::launch() {
   native_known_ = false;
   native_.reset();
-  return run(callbacks_.launch);
+  const Result<Stop> stop = run(callbacks_.launch);
+  if (stop) note_if_interrupted(*stop);
+  return stop;
 }
 
 Result<Stop> CallbackDebugger::resume() {
@@ -141,10 +143,7 @@ Result<Stop> CallbackDebugger::step(ThreadId thread) {
 
 template <class... Parameters, class... Arguments>
 Result<Stop> CallbackDebugger::run(int32_t (*callback)(Parameters...), Arguments... arguments) {
-  if (interrupt_pending_.exchange(false)) {
-    interrupt_sent_ = false;
-    return Stop{Stop::Kind::interrupted, 0, 0, "interrupted"};
-  }
+  if (interrupt_pending_) return Stop{Stop::Kind::interrupted, 0, 0, "interrupted"};
   stop_requested_ = false;
   if (native_) native_->forget();
   running_ = true;
