@@ -121,6 +121,18 @@ void signals_in_steps_are_reported(Host& host, Report& report) {
   report.equal(stop->thread, thread, "the signal's thread");
 }
 
+void interrupts_come_before_steps(Host& host, Report& report) {
+  Debugger& debugger = host.debugger;
+  Program program(host, report);
+  const ThreadId thread = run_to(host, report, program, "neighbours");
+  debugger.interrupt();
+  report.stopped(debugger.step(thread), Stop::Kind::interrupted, "a step after interrupt()");
+  report.equal(debugger.read_register(thread, Register::rip).value_or(0), program.at("neighbours"), "rip");
+  report.stopped(debugger.step(thread), Stop::Kind::requested, "the next step");
+  report.equal(debugger.read_register(thread, Register::rip).value_or(0), program.at("neighbours") + 1, "rip");
+  report.expect(!debugger.interrupt_requested(), "the user has not pressed Ctrl-C");
+}
+
 // Writes past the debugger.
 template <class T>
 void write_past(Debugger& debugger, Address to, const T& value) {
@@ -163,12 +175,13 @@ void changed_memory_is_seen(Host& host, Report& report) {
   report.equal(host.state(), before, "the debugger's state");
 }
 
-constexpr std::array<Check, 6> kChecks{{
+constexpr std::array<Check, 7> kChecks{{
     {"breakpoint_addresses_are_told", "calls", breakpoint_addresses_are_told},
     {"steps_run_one_instruction", "calls", steps_run_one_instruction},
     {"steps_leave_other_threads_alone", "spins", steps_leave_other_threads_alone},
     {"steps_do_not_pass_the_users_breakpoint", "calls", steps_do_not_pass_the_users_breakpoint},
     {"signals_in_steps_are_reported", "illegal", signals_in_steps_are_reported},
+    {"interrupts_come_before_steps", "calls", interrupts_come_before_steps},
     {"changed_memory_is_seen", "calls", changed_memory_is_seen},
 }};
 
