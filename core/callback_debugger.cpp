@@ -195,12 +195,14 @@ Result<void> CallbackDebugger::what_was_thrown() {
   return fail(Fault::flamb, "an internal error at a breakpoint: " + std::exchange(thrown_, {}));
 }
 
-Result<CallOutcome> CallbackDebugger::call(const std::string& expression, const CallObserver& calling) {
+Result<CallOutcome> CallbackDebugger::call(const std::string& expression, const CallObserver& calling,
+                                           OtherThreads others) {
   if (interrupt_pending_.exchange(false)) return fail(Fault::user, "interrupted");
   stop_requested_ = false;
   observer_ = &calling;
   running_ = true;
-  const Result<void> asked = ask(callbacks_.call, without_zeros(expression).c_str());
+  const Result<void> asked =
+      ask(callbacks_.call, without_zeros(expression).c_str(), others == OtherThreads::stay ? 1 : 0);
   running_ = false;
   observer_ = nullptr;
   has_run();

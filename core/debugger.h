@@ -179,8 +179,12 @@ class Debugger {
   // (the function in GDB, LLDB's code for the expression in LLDB). It may do what a handler may. A syntax error or the
   // like is an Error with the debugger's own words. When the call is cut short (`finished` is false) the target is left
   // where it stopped, as the debugger does it.
+  // With OtherThreads::stay only the selected thread runs (it must need no lock that another one holds), and the
+  // expression is C, whatever language the frame's code is in.
   using CallObserver = std::function<void(ThreadId, Address)>;
-  virtual Result<CallOutcome> call(const std::string& expression, const CallObserver& calling) = 0;
+  enum class OtherThreads { run, stay };
+  virtual Result<CallOutcome> call(const std::string& expression, const CallObserver& calling,
+                                   OtherThreads others = OtherThreads::run) = 0;
 
   // To be called in the handler at a function's entry, for a `return_value` to come.
   virtual Result<void> expect_return_value(ThreadId thread) = 0;

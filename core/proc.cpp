@@ -37,6 +37,10 @@ bool catches_signal(pid_t pid, int signal) {
 // Signals 32 and 33 are the C library's own, for its threads.
 bool catches_signals(pid_t pid) { return (caught_signals(pid) & ~(std::uint64_t{3} << 31)) != 0; }
 
+bool is_pending(pid_t thread, int signal) {
+  return (status_number(thread, "SigPnd", 16).value_or(0) >> (signal - 1) & 1) != 0;
+}
+
 std::uint64_t survived_signals(pid_t pid) { return caught_signals(pid) | status_number(pid, "SigIgn", 16).value_or(0); }
 
 std::vector<pid_t> proc_threads(pid_t pid) {

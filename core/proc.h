@@ -19,6 +19,9 @@ bool catches_signal(pid_t pid, int signal);
 // Does it have a handler for any signal?
 bool catches_signals(pid_t pid);
 
+// Is the signal on its way to this very thread?
+bool is_pending(pid_t thread, int signal);
+
 // The signals that the process handles or ignores, the lowest bit being signal 1; 0 without the process.
 std::uint64_t survived_signals(pid_t pid);
 

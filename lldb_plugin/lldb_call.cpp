@@ -1,8 +1,10 @@
+#include <csignal>
 #include <regex>
 
 #include "lldb_debugger.h"
 #include "lldb_quiet.h"
 #include "lldb_stop.h"
+#include "proc.h"
 
 // Calling an expression under our breakpoints. LLDB gives an expression up when a breakpoint is hit in it, but
 // then keeps it alive as a thread plan which completes when the target is resumed for long enough. So the expression is
@@ -40,15 +42,49 @@ class Trap {
   Address where_;
 };
 
-lldb::SBExpressionOptions options_of_call() {
+// lldb-server has its current thread make the system call that allocates memory. A thread that it has sent a SIGSTOP,
+// for another's sake, stops at that in its place, and the call's number is taken for its result, for good.
+void choose_allocating_thread(lldb::SBDebugger& debugger, lldb::SBProcess process) {
+  for (std::uint32_t index = 0; index < process.GetNumThreads(); ++index) {
+    const lldb::tid_t thread = process.GetThreadAtIndex(index).GetThreadID();
+    if (is_pending(static_cast<pid_t>(thread), SIGSTOP)) continue;
+    lldb::SBCommandReturnObject ignored;
+    lldb::SBExecutionContext here(process);  // without it, the process is the one that was there when our command began
+    const std::string command = fmt::format("process plugin packet send Hg{:x}", thread);
+    debugger.GetCommandInterpreter().HandleCommand(command.c_str(), here, ignored);
+    return;
+  }
+}
+
+// Threads that stay stopped while another one runs. Without that LLDB takes the stop they are in for a new one.
+class SuspendedThreads {
+ public:
+  SuspendedThreads(lldb::SBProcess process, ThreadId but) {
+    for (std::uint32_t index = 0; index < process.GetNumThreads(); ++index) {
+      lldb::SBThread thread = process.GetThreadAtIndex(index);
+      if (thread.GetThreadID() != but && !thread.IsSuspended() && thread.Suspend()) threads_.push_back(thread);
+    }
+  }
+  ~SuspendedThreads() {
+    for (lldb::SBThread& thread : threads_) thread.Resume();
+  }
+  SuspendedThreads(const SuspendedThreads&) = delete;
+  SuspendedThreads& operator=(const SuspendedThreads&) = delete;
+
+ private:
+  std::vector<lldb::SBThread> threads_;
+};
+
+lldb::SBExpressionOptions options_of_call(Debugger::OtherThreads others) {
   lldb::SBExpressionOptions options;
   options.SetIgnoreBreakpoints(false);
   options.SetUnwindOnError(false);
   options.SetTrapExceptions(false);
   options.SetTimeoutInMicroSeconds(0);
-  // All threads run, as one of them may hold a lock that the call waits for.
-  options.SetStopOthers(false);
-  options.SetTryAllThreads(true);
+  // Where all threads run, that is because one of them may hold a lock that the call waits for.
+  options.SetStopOthers(others == Debugger::OtherThreads::stay);
+  options.SetTryAllThreads(others == Debugger::OtherThreads::run);
+  if (others == Debugger::OtherThreads::stay) options.SetLanguage(lldb::eLanguageTypeC_plus_plus);
   return options;
 }
 
@@ -87,13 +123,19 @@ bool was_interrupted(const lldb::SBError& error) {
 
 }  // namespace
 
-Result<CallOutcome> LldbDebugger::call(const std::string& expression, const CallObserver& calling) {
+Result<CallOutcome> LldbDebugger::call(const std::string& expression, const CallObserver& calling,
+                                       OtherThreads others) {
   const auto caller = selected_thread();
   if (!caller) return tl::unexpected<Error>(caller.error());
   Selection selection(process());
+  std::optional<SuspendedThreads> suspended;
+  if (others == OtherThreads::stay) suspended.emplace(process(), *caller);
+  if (is_local()) choose_allocating_thread(debugger_, process());
   const auto trap = Trap::make(process());
   if (!trap) return tl::unexpected<Error>(trap.error());
 
+  // A stop in mid-call would lose the value.
+  const ChangedSetting no_module_stops(debugger_, "target.process.stop-on-sharedlibrary-events", "false");
   breakpoints_.forget_requests();
   StopReader reader(target_, breakpoints_, is_local());
   const auto at_trap = set_breakpoint((*trap)->where(), [&](ThreadId thread) {
@@ -108,7 +150,7 @@ Result<CallOutcome> LldbDebugger::call(const std::string& expression, const Call
   lldb::SBValue value;
   {
     const QuietStop quiet(debugger_);
-    value = frame.EvaluateExpression((*trap)->prefixed(expression).c_str(), options_of_call());
+    value = frame.EvaluateExpression((*trap)->prefixed(expression).c_str(), options_of_call(others));
   }
   breakpoints_.set_in_expression(true);
   auto outcome = was_interrupted(value.GetError()) ? finish_call(*caller, reader)

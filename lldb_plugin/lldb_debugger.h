@@ -40,7 +40,7 @@ class LldbDebugger : public Debugger {
   Result<Stop> launch() override;
   Result<Stop> resume() override;
   Result<Stop> step(ThreadId thread) override;
-  Result<CallOutcome> call(const std::string& expression, const CallObserver& calling) override;
+  Result<CallOutcome> call(const std::string& expression, const CallObserver& calling, OtherThreads others) override;
   Result<void> expect_return_value(ThreadId thread) override;
   Result<std::string> return_value(ThreadId thread, Address function) override;
   Result<void> suspend_user_breakpoints(bool suspend) override;

@@ -116,7 +116,7 @@ bool StopReader::read_threads(lldb::SBProcess& process, bool interrupted, Thread
   bool explained = false;
   for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
     lldb::SBThread thread = process.GetThreadAtIndex(i);
-    if (thread.GetThreadID() == except) continue;
+    if (thread.GetThreadID() == except || thread.IsSuspended()) continue;  // a suspended one shows its last stop still
     const lldb::StopReason reason = thread.GetStopReason();
     explained |= reason == lldb::eStopReasonBreakpoint || reason == lldb::eStopReasonTrace;
     read_thread(process, thread, interrupted);

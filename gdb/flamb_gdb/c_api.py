@@ -71,7 +71,7 @@ CALLBACKS = [
     ("launch", CFUNCTYPE(c_int32)),
     ("resume", CFUNCTYPE(c_int32)),
     ("step", CFUNCTYPE(c_int32, c_uint64)),
-    ("call", CFUNCTYPE(c_int32, c_char_p)),
+    ("call", CFUNCTYPE(c_int32, c_char_p, c_int32)),
     ("expect_return_value", CFUNCTYPE(c_int32, c_uint64)),
     ("return_value", CFUNCTYPE(c_int32, c_uint64, c_uint64)),
     ("suspend_user_breakpoints", CFUNCTYPE(c_int32, c_int32)),

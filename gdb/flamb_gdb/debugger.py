@@ -314,14 +314,18 @@ class Debugger:
 
     # Calls and values.
 
-    def _cb_call(self, expression: bytes) -> None:
+    def _cb_call(self, expression: bytes, alone: int) -> None:
         self._stops.expect()
         if gdb.selected_inferior().pid:
             self._settings.let_all_threads_run()
         # A stop in mid-call would lose the value.
         self._settings.set("stop-on-solib-events", "0")
         try:
-            self._reply_text(printed_value(self._execute(f"call {decode(expression)}")))
+            if alone:
+                with self._settings.others_stopped():
+                    self._reply_text(printed_value(self._execute(f"with language c -- call {decode(expression)}")))
+            else:
+                self._reply_text(printed_value(self._execute(f"call {decode(expression)}")))
         except gdb.error as error:
             self._reply_stop(self._stop_in_call(error))
         finally:

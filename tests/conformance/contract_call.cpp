@@ -204,7 +204,37 @@ void values_of_returns(Host& host, Report& report) {
   report.stopped(program.resume(), Stop::Kind::exited, "run to the end");
 }
 
-constexpr std::array<Check, 8> kChecks{{
+// Two threads are stopped at one breakpoint; the expression is C, and the code around it C++.
+void calls_alone_leave_other_threads_alone(Host& host, Report& report) {
+  Debugger& debugger = host.debugger;
+  Program program(host, report);
+  int hits = 0;
+  const auto id = debugger.set_breakpoint(program.at("about_to_spin"), [&](ThreadId) { return ++hits, Verdict::stop; });
+  if (!report.holds(id, "breakpoint at about_to_spin")) return;
+  while (hits < 2) {
+    if (!report.stopped(program.resume(), Stop::Kind::requested, "a thread is about to spin")) return;
+  }
+  debugger.remove_breakpoint(*id);
+  const auto threads = debugger.threads();
+  const ThreadId selected = debugger.selected_thread().value_or(0);
+  if (!report.holds(threads, "threads")) return;
+  report.equal(threads->size(), 2U, "threads");
+  const ThreadId other = threads->at(threads->at(0) == selected ? 1 : 0);
+  const auto before = debugger.read_register(other, Register::rip);
+  for (int i = 0; i < 3; ++i) {
+    const auto outcome = debugger.call(
+        fmt::format("((int (*)(int, int)){:#x})(1, 2)", program.at("add")), [](ThreadId, Address) {},
+        Debugger::OtherThreads::stay);
+    if (!report.holds(outcome, "call")) return;
+    report.expect(outcome->finished, "the call finished");
+    report.contains(outcome->value, "3", "its value");
+    report.equal(debugger.read_register(other, Register::rip).value_or(0), before.value_or(1),
+                 "rip of the other thread");
+    report.equal(debugger.selected_thread().value_or(0), selected, "selected thread");
+  }
+}
+
+constexpr std::array<Check, 9> kChecks{{
     {"calls_give_values", "call", calls_give_values},
     {"calls_reach_handlers", "call", calls_reach_handlers},
     {"errors_of_calls_are_the_debuggers_own", "call", errors_of_calls_are_the_debuggers_own},
@@ -212,6 +242,7 @@ constexpr std::array<Check, 8> kChecks{{
     {"calls_stop_at_the_users_breakpoint", "call", calls_stop_at_the_users_breakpoint},
     {"calls_stop_when_a_handler_says_so", "call", calls_stop_when_a_handler_says_so},
     {"interrupts_end_calls", "call", interrupts_end_calls},
+    {"calls_alone_leave_other_threads_alone", "spins", calls_alone_leave_other_threads_alone},
     {"values_of_returns", "values", values_of_returns},
 }};
 

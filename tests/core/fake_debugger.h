@@ -30,7 +30,7 @@ class FakeDebugger : public Debugger {
   Result<Stop> launch() override { return refuse(); }
   Result<Stop> resume() override { return refuse(); }
   Result<Stop> step(ThreadId) override { return refuse(); }
-  Result<CallOutcome> call(const std::string&, const CallObserver&) override { return refuse(); }
+  Result<CallOutcome> call(const std::string&, const CallObserver&, OtherThreads) override { return refuse(); }
   Result<void> expect_return_value(ThreadId) override { return refuse(); }
   Result<std::string> return_value(ThreadId, Address) override { return refuse(); }
   Result<void> suspend_user_breakpoints(bool) override { return refuse(); }
