@@ -1,10 +1,10 @@
 #include "capture.h"
 
 #include <algorithm>
-#include <csignal>
 
 #include "deadline.h"
 #include "proc.h"
+#include "stop_reason.h"
 
 namespace flamb {
 namespace {
@@ -12,17 +12,6 @@ namespace {
 constexpr std::string_view left_without_return = "it was left without a return";
 constexpr std::size_t max_callers = 10'000;
 constexpr std::size_t max_expression_code = 4096;
-
-// Signals that end a process which does not handle them are the end of the capture; these do not.
-bool is_harmless(int signal) {
-  switch (signal) {
-    case SIGCHLD:
-    case SIGURG:
-    case SIGWINCH:
-    case SIGCONT: return true;
-    default: return false;
-  }
-}
 
 }  // namespace
 
@@ -282,29 +271,15 @@ bool Capture::goes_on_after(const Stop& stop) {
       if (is_prepared_) collector_.libraries_changed();
       return true;
     case Stop::Kind::signal:
-      if (!is_handled_signal(stop.code)) return false;
+      if (!is_handled_signal(target_, stop.code)) return false;
       if (!invocations_.open.empty()) collector_.signalled();
       return true;
     default: return false;
   }
 }
 
-bool Capture::is_handled_signal(int signal) const {
-  if (is_harmless(signal)) return true;
-  return target_.is_local && catches_signal(static_cast<pid_t>(target_.pid), signal);
-}
-
 std::string Capture::reason(const Stop& stop) const {
-  switch (stop.kind) {
-    case Stop::Kind::exited: return fmt::format("the process exited with status {}", stop.code);
-    case Stop::Kind::killed: return fmt::format("the process was killed by {}", stop.description);
-    case Stop::Kind::exec: return "the program replaced itself (exec)";
-    case Stop::Kind::signal: return fmt::format("the program received {}", stop.description);
-    case Stop::Kind::interrupted:
-      return has_timed_out_ ? fmt::format("timed out after {} s", *settings_.timeout) : "interrupted";
-    case Stop::Kind::user: return fmt::format("stopped at {}", stop.description);
-    default: return stop.description.empty() ? "the target stopped" : stop.description;
-  }
+  return stop_reason(stop, has_timed_out_ ? settings_.timeout : std::nullopt);
 }
 
 Result<void> Capture::take_values() {

@@ -63,7 +63,6 @@ class Capture {
   bool is_over() const { return finished_.size() >= settings_.count; }
   bool goes_on_after(const Stop& stop);
   std::string reason(const Stop& stop) const;
-  bool is_handled_signal(int signal) const;
   Result<void> take_values();
   Collection collection(std::string end);
 
