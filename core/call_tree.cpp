@@ -60,13 +60,19 @@ void CallTree::finish() {
   depth_ = 0;
 }
 
+NodeId CallTree::add(NodeId parent, FrameId frame, std::uint64_t calls, std::uint64_t self) {
+  const bool is_collapsed = options_.collapse_recursion && parent != root && nodes_[parent].frame == frame;
+  const NodeId id = is_collapsed ? parent : child(parent, frame);
+  nodes_[id].calls += calls;
+  nodes_[id].self += self;
+  return id;
+}
+
 std::vector<NodeId> CallTree::add(const CallTree& other) {
   std::vector<NodeId> own(other.nodes_.size(), root);
   for (std::size_t id = 1; id < other.nodes_.size(); ++id) {
     const Node& node = other.nodes_[id];
-    own[id] = child(own[node.parent], node.frame);
-    nodes_[own[id]].calls += node.calls;
-    nodes_[own[id]].self += node.self;
+    own[id] = add(own[node.parent], node.frame, node.calls, node.self);
   }
   was_cut_ = was_cut_ || other.was_cut_;
   return own;

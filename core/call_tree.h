@@ -75,6 +75,12 @@ class CallTree final : public CallSink {
   // Back to the root: an invocation is over, another may be added to the same tree.
   void finish();
 
+  // Adds calls and weight to the node of a frame below another node, which is made if it is not there. Gives the node.
+  NodeId add(NodeId parent, FrameId frame, std::uint64_t calls, std::uint64_t self);
+
+  // There are calls deeper than Options::max_depth, which whoever adds nodes has counted for their callers.
+  void note_cut() { was_cut_ = true; }
+
   // Adds another tree's calls and weights, stack by stack. Both use the same frame ids. Gives the node here of each of
   // the other's.
   std::vector<NodeId> add(const CallTree& other);

@@ -50,6 +50,20 @@ std::string_view Imports::at(std::uint64_t address) const {
   return slot != slots_.end() ? slot->second : std::string_view();
 }
 
+std::vector<Imports::Place> Imports::places() const {
+  std::vector<Place> all;
+  for (const Plt& plt : plts_) {
+    for (std::size_t index = 0; index < plt.names.size(); ++index) {
+      if (!plt.names[index].empty()) all.push_back({plt.start + index * plt.entry_size, plt.names[index], true});
+    }
+  }
+  for (const auto& [address, name] : slots_) {
+    if (!name.empty()) all.push_back({address, name, false});
+  }
+  std::ranges::sort(all, {}, &Place::address);
+  return all;
+}
+
 void Imports::read_relocations(const ElfImage& image, const ElfImage::Section& section, const SymbolTable& symbols) {
   const ElfImage::Section* table = image.section(section.header.sh_link);
   const std::span<const Elf64_Sym> known =

@@ -20,6 +20,14 @@ class Imports {
   // neither.
   std::string_view at(std::uint64_t address) const;
 
+  // Every place for which `at` has a name.
+  struct Place {
+    std::uint64_t address = 0;
+    std::string_view name;
+    bool is_entry = false;  // of a PLT, else a slot of the GOT
+  };
+  std::vector<Place> places() const;
+
   // The addresses in this image that relocations put into its data.
   const std::vector<std::uint64_t>& relocated_addresses() const { return relocated_addresses_; }
   // The names its data or its GOT refers to other than for a call through the PLT, wherever they are defined.

@@ -12,6 +12,7 @@
 #include "program/demangle.h"
 #include "program/function_search.h"
 #include "program/loaded_module.h"
+#include "tracepoints/own_libraries.h"
 
 namespace flamb {
 namespace {
@@ -132,6 +133,7 @@ void Program::take_into_scope(Address address) {
 }
 
 bool Program::State::chosen(const Module& module, const std::string& loaded_as) {
+  if (is_own_library(module.path)) return false;
   if (globs.empty()) return module.is_program || !is_systems(module.path) || taken.contains(module.path);
   bool is_chosen = false;
   for (const std::string& glob : globs) {
@@ -202,6 +204,25 @@ const Function* Program::function_at(Address address) const {
 }
 
 std::optional<std::size_t> Program::module_at(Address address) const { return state_->index_at(address); }
+
+std::vector<Import> Program::imports(std::size_t module) const {
+  LoadedModule& loaded = *state_->modules[module];
+  std::vector<Import> all;
+  for (const Imports::Place& place : loaded.file().imports().places()) {
+    all.push_back({loaded.loaded(place.address), place.name, place.is_entry});
+  }
+  return all;
+}
+
+std::span<const std::byte> Program::file_bytes(Address from, std::size_t size) const {
+  const LoadedModule* module = state_->module_at(from);
+  if (module == nullptr) return {};
+  const ElfImage::Section* section = module->file().image().section_at(module->in_file(from));
+  if (section == nullptr) return {};
+  const std::size_t offset = module->in_file(from) - section->header.sh_addr;
+  if (offset >= section->bytes.size()) return {};
+  return section->bytes.subspan(offset, std::min(size, section->bytes.size() - offset));
+}
 
 std::vector<const Function*> Program::functions(std::size_t module) const {
   std::vector<const Function*> all;

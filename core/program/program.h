@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,13 @@ struct InlinedRange {
   Address end = 0;
   std::uint32_t depth = 0;  // 0: inlined into the function itself, 1: into what is inlined at depth 0, ...
   FrameId frame = 0;
+};
+
+// A place in a module that stands for a function of another: what `Program::imported_at` has a name for.
+struct Import {
+  Address address = 0;
+  std::string_view name;  // linkage name
+  bool is_entry = false;  // of a PLT: code, which can be called; else a slot of the GOT, which holds an address
 };
 
 struct FunctionMatches {
@@ -77,6 +85,12 @@ class Program {
   // What a PLT entry (an address in .plt, .plt.sec, .plt.got) or a slot of the GOT stands for: the symbol's linkage
   // name. Empty if the address is neither.
   std::string_view imported_at(Address address) const;
+
+  // All places in a module for which `imported_at` has a name, by address.
+  std::vector<Import> imports(std::size_t module) const;
+
+  // What the module's file holds for [from, from + size), as far as one section of it goes.
+  std::span<const std::byte> file_bytes(Address from, std::size_t size) const;
 
   // The definition of a symbol (linkage name) in the modules in scope, the program first; null if they have none.
   const Function* definition(std::string_view linkage_name) const;
