@@ -102,23 +102,23 @@ class Relocation {
   bool move_call(const Instruction& instruction);
   bool follow_stack(const Instruction& instruction);
   bool follow_shrinking(const Instruction& instruction, UnwindRow& row);
-  bool jump(Address target) { return put(0xE9) && put_distance(target); }
+  bool jump(Address target) {
+    put(0xE9);
+    return put_distance(target);
+  }
 
   // A function shorter than a patch must be followed by bytes that are nothing else's.
   bool is_padded() const;
 
-  bool put(std::uint8_t byte) {
-    made_.code.push_back(byte);
-    return true;
-  }
+  void put(std::uint8_t byte) { made_.code.push_back(byte); }
   template <class T>
-  bool put_value(T value) {
+  void put_value(T value) {
     for (const std::uint8_t byte : std::bit_cast<std::array<std::uint8_t, sizeof(T)>>(value)) put(byte);
-    return true;
   }
   bool put_distance(Address target) {
-    const auto relative = distance(here() + 4, target);
-    return relative && put_value(*relative);
+    const auto relative = distance(here() + sizeof(std::int32_t), target);
+    if (relative) put_value(*relative);
+    return relative.has_value();
   }
   Address here() const { return to_ + made_.code.size(); }
   tl::unexpected<Error> refuse(std::string reason) const { return fail(Fault::target, std::move(reason)); }
@@ -134,6 +134,7 @@ class Relocation {
 
 Result<Continuation> Relocation::make() {
   const std::size_t usable = function_.bytes.size();
+  if (usable < function_.size) return refuse("its code is not there whole");
   if (function_.size == 0 || usable < patch_size || !is_padded()) return refuse("it is too short");
   if (branches_into_patch(function_)) return refuse("a jump leads into its first bytes");
   Instruction instruction;
@@ -215,7 +216,9 @@ bool Relocation::move_conditional(const Instruction& instruction) {
   // Processors do not agree on what an operand-size prefix does to a jump.
   const bool has_size = (instruction.decoded.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) != 0;
   if ((!is_short && !is_near) || has_size) return false;
-  return put(0x0F) && put(0x80 | (opcode & 0x0F)) && put_distance(instruction.relative_target());
+  put(0x0F);
+  put(0x80 | (opcode & 0x0F));
+  return put_distance(instruction.relative_target());
 }
 
 // The callee must find the genuine return address, for unwinders and for whoever asks where it was called from: it is
@@ -226,7 +229,8 @@ bool Relocation::move_call(const Instruction& instruction) {
   const bool is_direct = operand.type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
   if (back < function_.entry + patch_size || (!is_direct && uses_stack_pointer(operand))) return false;
   is_over_ = true;
-  put(0x68) && put_value(static_cast<std::uint32_t>(back));  // push imm32: 64 bits
+  put(0x68);  // push imm32, which makes 64 bits of them
+  put_value(static_cast<std::uint32_t>(back));
   distance_ += word;
   made_.rows.push_back({static_cast<std::uint8_t>(made_.code.size()), UnwindRow::Change::none, 0, distance_});
   for (const std::uint8_t byte : {0xC7, 0x44, 0x24, 0x04}) put(byte);  // mov dword ptr [rsp + 4], imm32
@@ -261,12 +265,12 @@ bool Relocation::follow_stack(const Instruction& instruction) {
 bool Relocation::follow_shrinking(const Instruction& instruction, UnwindRow& row) {
   const auto popped = instruction.decoded.mnemonic == ZYDIS_MNEMONIC_POP ? callee_saved_operand(instruction)
                                                                          : std::optional<std::uint8_t>();
-  for (std::uint8_t reg = 0; reg < saved_.size(); ++reg) {
+  for (std::size_t reg = 0; reg < saved_.size(); ++reg) {
     if (saved_.at(reg) <= distance_) continue;
     if (popped != reg) return false;
     saved_.at(reg) = 0;
     row.change = UnwindRow::Change::restored;
-    row.dwarf_register = reg;
+    row.dwarf_register = static_cast<std::uint8_t>(reg);
   }
   return true;
 }

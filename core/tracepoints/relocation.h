@@ -17,8 +17,7 @@ constexpr std::size_t patch_size = 5;
 struct FunctionCode {
   Address entry = 0;
   std::size_t size = 0;  // of the function itself
-  // From the entry as far as bytes may be used: to the function's end or, if it is shorter than a patch, to the next
-  // function. What lies between must be padding.
+  // From the entry to the function's end or, if that is nearer than a patch is long, to the next function.
   std::span<const std::byte> bytes;
 };
 

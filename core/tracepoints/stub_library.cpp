@@ -97,7 +97,8 @@ Result<StubLibrary::Patch> Stubs::add(const StubLibrary::Function& function) {
   unwind_table.add(stub, size, push_size, continuation_at, *continuation);
   add_symbol(function.name, stub, size);
 
-  StubLibrary::Patch patch{function.id, function.code.entry, {}, {std::byte{0xE9}}, stub + continuation_at};
+  StubLibrary::Patch patch{function.id,       function.code.entry,    {},
+                           {std::byte{0xE9}}, continuation->replaced, stub + continuation_at};
   std::memcpy(patch.original.data(), function.code.bytes.data(), patch_size);
   const auto relative = static_cast<std::int32_t>(to_stub);
   std::memcpy(patch.replacement.data() + 1, &relative, sizeof relative);
@@ -112,7 +113,8 @@ void Stubs::add_symbol(std::string_view name, Address stub, std::size_t size) {
   symbol.st_value = stub;
   symbol.st_size = size;
   symbols.push_back(symbol);
-  symbol_names.append(name).append(" [flamb]").append(1, '\0');
+  // Debuggers look for some functions by what a symbol begins with.
+  symbol_names.append("[flamb] ").append(name).append(1, '\0');
 }
 
 // The ELF file. What is loaded lies in it as in memory; behind that is what only debuggers read.

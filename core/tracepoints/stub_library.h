@@ -31,6 +31,7 @@ class StubLibrary {
     Address entry = 0;
     std::array<std::byte, patch_size> original{};
     std::array<std::byte, patch_size> replacement{};
+    std::size_t replaced = 0;  // so many bytes from the entry on never run: the continuation stands for them
     Address continuation = 0;
   };
 

@@ -128,6 +128,7 @@ TEST(Relocation, RefusesFunctionsThatAreTooShort) {
   EXPECT_EQ(moved({0x31, 0xC0, 0xC3, 0x55, 0xC3}, 3), "it is too short") << "what follows is not padding";
   EXPECT_EQ(moved({0xC3, 0x0F, 0x1F, 0x84, 0, 0}, 1), "it is too short") << "not all of the padding is there";
   EXPECT_EQ(moved({}), "it is too short");
+  EXPECT_EQ(moved({0x31, 0xC0, 0xC3}, 8), "its code is not there whole");
 }
 
 TEST(Relocation, RefusesJumpsIntoTheFirstBytes) {

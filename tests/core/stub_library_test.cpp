@@ -76,7 +76,7 @@ TEST_F(StubLibraryTest, HasSymbolsAndUnwindInformationForDebuggers) {
   const Elf64_Sym first = symbols->entries<Elf64_Sym>()[1];
   EXPECT_EQ(first.st_value, stub(0));
   EXPECT_STREQ(reinterpret_cast<const char*>((*image)->section(".strtab")->bytes.data()) + first.st_name,
-               "traced_add [flamb]");
+               "[flamb] traced_add");
 
   const ElfImage::Section* const frames = (*image)->section(".eh_frame");
   const auto ranges = read_eh_frame(frames->bytes, frames->header.sh_addr);
