@@ -32,15 +32,16 @@ def end_processes_of(case_id):
             continue
 
 
-def without_debug_files(argv):
-    """The command, without the system's separate debug information where that can be hidden.
+def without_detours(argv):
+    """The command, without what costs LLDB time and tells it nothing, where that can be hidden.
 
-    valgrind brings that of the C library along. To read it takes LLDB longer than most cases, and no setting keeps it
-    from doing so.
+    That is the system's separate debug information (valgrind brings that of the C library along; to read it takes longer
+    than most cases, and no setting keeps LLDB from doing so), and the shell script that names the distribution.
     """
-    hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /usr/lib/debug && exec "$@"', "sh"]
-    can_hide = os.path.isdir("/usr/lib/debug") and subprocess.run(
-        [*hidden, "true"], check=False, capture_output=True).returncode == 0
+    hides = ["mount -t tmpfs none /usr/lib/debug"] if os.path.isdir("/usr/lib/debug") else []
+    hides += [f"mount --bind /bin/true {script}" for script in ("/usr/bin/lsb_release",) if os.path.exists(script)]
+    hidden = ["unshare", "--mount", "sh", "-c", " && ".join([*hides, 'exec "$@"']), "sh"]
+    can_hide = hides and subprocess.run([*hidden, "true"], check=False, capture_output=True).returncode == 0
     return [*hidden, *argv] if can_hide else argv
 
 
@@ -49,7 +50,7 @@ def run_batch(dialect, program, commands, directory, environment, timeout):
     script = directory / "script"
     script.write_text("\n".join([*commands, "kill", "quit", ""]), encoding="utf-8")
     with open(script if dialect.name == "gdb" else os.devnull, "rb") as standard_input:
-        argv = without_debug_files(dialect.argv(program, script))
+        argv = without_detours(dialect.argv(program, script))
         process = subprocess.Popen(argv, stdin=standard_input, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, cwd=directory, env=environment, start_new_session=True)
         try:
