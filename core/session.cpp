@@ -9,6 +9,7 @@
 #include "options/options.h"
 #include "output_file.h"
 #include "progress.h"
+#include "tracepoints/tracepoint_capture.h"
 #include "viewer.h"
 
 namespace flamb {
@@ -35,8 +36,11 @@ class Session {
   Result<void> launch();
   Result<void> run_to_main();
   Result<void> check_trigger();
+  bool wants_tracepoints() const;
   std::unique_ptr<Collector> make_collector();
+  Capture::Settings capture_settings() const;
   Result<Collection> collect();
+  Result<Collection> collect_by_tracepoints();
   void merge(Collection& collection) const;
   Result<void> publish(const Collection& collection);
   void warn_of_viewer();
@@ -162,19 +166,38 @@ std::unique_ptr<Collector> Session::make_collector() {
   return make_stepping_collector(invocations_, options_.measure == Measure::calls ? Unit::calls : Unit::instructions);
 }
 
+bool Session::wants_tracepoints() const {
+  return options_.collector == CollectorKind::tracepoints || options_.measure == Measure::time;
+}
+
+Capture::Settings Session::capture_settings() const {
+  return {.count = is_capture() ? options_.count : 1,
+          .wants_values = is_capture() && options_.return_kind == ReturnKind::value,
+          .callers = options_.callers,
+          .tree = {.max_depth = options_.max_depth.value_or(CallTree::Options{}.max_depth),
+                   .collapse_recursion = options_.collapse_recursion},
+          .timeout = options_.timeout,
+          .trigger = is_capture() ? options_.function : options_.expression};
+}
+
 Result<Collection> Session::collect() {
   report_.has_run = true;
+  if (wants_tracepoints()) return collect_by_tracepoints();
   const std::unique_ptr<Collector> collector = make_collector();
-  Capture capture(invocations_, *collector,
-                  {.count = is_capture() ? options_.count : 1,
-                   .wants_values = is_capture() && options_.return_kind == ReturnKind::value,
-                   .callers = options_.callers,
-                   .tree = {.max_depth = options_.max_depth.value_or(CallTree::Options{}.max_depth),
-                            .collapse_recursion = options_.collapse_recursion},
-                   .timeout = options_.timeout,
-                   .trigger = is_capture() ? options_.function : options_.expression});
+  Capture capture(invocations_, *collector, capture_settings());
   const Progress progress(invocations_, collector->unit(), is_capture() ? options_.count : 1,
                           is_capture() ? options_.function : options_.expression);
+  return is_capture() ? capture.wait() : capture.call();
+}
+
+Result<Collection> Session::collect_by_tracepoints() {
+  const auto target = debugger_.target();  // there is a process by now
+  if (!target) return tl::unexpected(target.error());
+  if (!target->is_local) {
+    return fail(Fault::user, "tracepoints need a process of this machine", "use --collector breakpoints");
+  }
+  const Unit unit = options_.measure == Measure::calls ? Unit::calls : Unit::nanoseconds;
+  TracepointCapture capture(invocations_, capture_settings(), unit);
   return is_capture() ? capture.wait() : capture.call();
 }
 

@@ -81,6 +81,7 @@ std::string subtitle(const Profile& profile) {
   if (!profile.collector.empty()) text += fmt::format(", collector {}", profile.collector);
   text += fmt::format(", {}; ", local_time(profile.date));
   text += profile.incomplete.empty() ? "complete" : fmt::format("incomplete: {}", clean_name(profile.incomplete));
+  if (profile.hook_cost > 0) text += fmt::format("; {} ns a call subtracted, exact to within that", profile.hook_cost);
   if (profile.tree.was_cut()) text += "; the deepest frames are cut";
   return text;
 }

@@ -77,6 +77,9 @@ std::string options_section() {
 
 std::string collectors_section() {
   return "\nCollectors:\n\n" +
+         entry("tracepoints", 11,
+               "Time and exact calls, by jumps at the entries of the program's functions to code that flamb loads into "
+               "it: some 30 ns a call. Needs a process of this machine. Inlined functions have no frame.") +
          entry("breakpoints", 11,
                "Exact calls, by a breakpoint at each function that can be reached. Costs a stop of the program a call: "
                "2,000 to 6,000 calls a second. Works with any program the debugger can run.") +

@@ -18,9 +18,10 @@ struct Choice {
 
 constexpr auto return_kinds = std::to_array<Choice<ReturnKind>>(
     {{"value", ReturnKind::value}, {"flamegraph", ReturnKind::flamegraph}, {"filename", ReturnKind::filename}});
-constexpr auto measures =
-    std::to_array<Choice<Measure>>({{"calls", Measure::calls}, {"instructions", Measure::instructions}});
+constexpr auto measures = std::to_array<Choice<Measure>>(
+    {{"time", Measure::time}, {"calls", Measure::calls}, {"instructions", Measure::instructions}});
 constexpr auto collectors = std::to_array<Choice<CollectorKind>>({{"auto", CollectorKind::automatic},
+                                                                  {"tracepoints", CollectorKind::tracepoints},
                                                                   {"breakpoints", CollectorKind::breakpoints},
                                                                   {"stepping", CollectorKind::stepping}});
 
@@ -150,7 +151,8 @@ constexpr std::array definitions{
         .name = "measure",
         .letter = 'm',
         .text = "What the widths of the graph count.",
-        .fallback = "what the collector counts best: calls by breakpoints, instructions by stepping",
+        .fallback = "what the collector counts best: time by tracepoints, calls by breakpoints, instructions by "
+                    "stepping",
         .values = names<measures>,
         .set = choose<measures, &Options::measure>,
     },
@@ -158,7 +160,7 @@ constexpr std::array definitions{
         .name = "collector",
         .letter = 'c',
         .text = "How the stacks are collected; see 'Collectors' below.",
-        .fallback = "auto, that is stepping for instructions, else breakpoints",
+        .fallback = "auto, that is tracepoints for time, stepping for instructions, else breakpoints",
         .values = names<collectors>,
         .set = choose<collectors, &Options::collector>,
     },

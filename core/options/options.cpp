@@ -147,11 +147,40 @@ Result<void> take_function(std::vector<Word> words, Options& options) {
   return {};
 }
 
-Result<void> check_combinations(const Options& options) {
+// What only one collector can do.
+Result<void> check_measure(const Options& options) {
+  const auto conflict = [](std::string_view collector, std::string_view does, std::string_view measure,
+                           std::string_view instead) {
+    return fail(Fault::user, fmt::format("--collector {} {}: it cannot do --measure {}", collector, does, measure),
+                fmt::format("use --collector {}, or leave --collector out", instead));
+  };
+  if (options.collector == CollectorKind::automatic) return {};
   if (options.measure == Measure::instructions && options.collector == CollectorKind::breakpoints) {
-    return fail(Fault::user, "--collector breakpoints counts calls: it cannot do --measure instructions",
-                "use --collector stepping, or leave --collector out");
+    return conflict("breakpoints", "counts calls", "instructions", "stepping");
   }
+  if (options.measure == Measure::instructions && options.collector == CollectorKind::tracepoints) {
+    return conflict("tracepoints", "measures time and counts calls", "instructions", "stepping");
+  }
+  if (options.measure == Measure::time && options.collector != CollectorKind::tracepoints) {
+    const bool steps = options.collector == CollectorKind::stepping;
+    return conflict(steps ? "stepping" : "breakpoints", "stops the program all the time", "time", "tracepoints");
+  }
+  return {};
+}
+
+Result<void> check_tracepoints(const Options& options) {
+  if (options.collector != CollectorKind::tracepoints && options.measure != Measure::time) return {};
+  const bool wants_value = options.command == Command::capture && options.return_kind == ReturnKind::value;
+  if (!options.callers && !wants_value) return {};
+  return fail(Fault::user,
+              fmt::format("tracepoints do not stop at each invocation: they cannot do {}",
+                          options.callers ? "--callers" : "--return value"),
+              "use --collector breakpoints");
+}
+
+Result<void> check_combinations(const Options& options) {
+  if (auto checked = check_measure(options); !checked) return checked;
+  if (auto checked = check_tracepoints(options); !checked) return checked;
   if (options.return_kind == ReturnKind::flamegraph && !options.open.empty()) {
     return fail(Fault::user, "--return flamegraph writes no file that --open could show", "leave one of the two out");
   }

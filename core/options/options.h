@@ -16,8 +16,8 @@ namespace flamb {
 
 enum class Command { help, capture, apply };
 enum class ReturnKind { value, flamegraph, filename };
-enum class Measure { automatic, calls, instructions };
-enum class CollectorKind { automatic, breakpoints, stepping };
+enum class Measure { automatic, time, calls, instructions };
+enum class CollectorKind { automatic, tracepoints, breakpoints, stepping };
 
 struct Options {
   Command command = Command::help;

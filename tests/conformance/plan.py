@@ -36,7 +36,7 @@ def with_options(line, collector, output_directory):
     options = []
     if "-collector" not in rest:
         options.append(f"--collector {collector}")
-    if collector == "stepping" and "-measure" not in rest:
+    if collector != "breakpoints" and "-measure" not in rest:
         options.append("--measure calls")
     if "-output-directory" not in rest:
         options.append(f"--output-directory {output_directory}")

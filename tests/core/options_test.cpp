@@ -240,9 +240,9 @@ TEST(Options, ListWhatIsAllowedForAValueThatIsNot) {
   EXPECT_THAT(error("capture f --return valu"),
               AllOf(HasSubstr("--return"), HasSubstr("'valu'"), HasSubstr("value, flamegraph, filename"),
                     HasSubstr("did you mean value?")));
-  EXPECT_THAT(error("capture f --measure time"), AllOf(HasSubstr("'time'"), HasSubstr("calls, instructions")));
+  EXPECT_THAT(error("capture f --measure bytes"), AllOf(HasSubstr("'bytes'"), HasSubstr("time, calls, instructions")));
   EXPECT_THAT(error("capture f --collector=step"),
-              AllOf(HasSubstr("auto, breakpoints, stepping"), HasSubstr("did you mean stepping?")));
+              AllOf(HasSubstr("auto, tracepoints, breakpoints, stepping"), HasSubstr("did you mean stepping?")));
   std::string message = error("capture f -f collapsed,svgg");
   EXPECT_THAT(message, AllOf(HasSubstr("--output-format"), HasSubstr("'svgg'"), HasSubstr("did you mean svg?")));
   for (const Exporter& exporter : exporters()) EXPECT_THAT(message, HasSubstr(exporter.name));
@@ -288,6 +288,12 @@ TEST(Options, NameAnOptionThatIsNotThere) {
 TEST(Options, RefuseWhatDoesNotGoTogether) {
   EXPECT_THAT(error("capture f -m instructions -c breakpoints"), HasSubstr("use --collector stepping"));
   EXPECT_THAT(error("capture f -c breakpoints -m instructions"), HasSubstr("use --collector stepping"));
+  EXPECT_THAT(error("capture f -c tracepoints -m instructions"), HasSubstr("use --collector stepping"));
+  EXPECT_THAT(error("capture f -c breakpoints -m time"), HasSubstr("use --collector tracepoints"));
+  EXPECT_THAT(error("capture f -c stepping -m time"), HasSubstr("use --collector tracepoints"));
+  EXPECT_THAT(error("capture f -m time --callers"), HasSubstr("cannot do --callers"));
+  EXPECT_THAT(error("capture f -c tracepoints -r value"), HasSubstr("cannot do --return value"));
+  EXPECT_EQ(parsed("apply -m time f()").measure, Measure::time);
   EXPECT_THAT(error("apply -r flamegraph --open browser f()"), AllOf(HasSubstr("--return"), HasSubstr("--open")));
   EXPECT_EQ(parsed("capture f -m calls -c stepping").measure, Measure::calls);
   EXPECT_THAT(error("capture f --return flamegraph -f svg,perf"),

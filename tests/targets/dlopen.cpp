@@ -11,7 +11,7 @@
 //   plugin_entry;from_program 1
 // stopped-in: use_plugin
 //
-// A library that is opened within the trigger. Its own start-up code may show.
+// A library that is opened within the trigger. Its own start-up code may show. Its functions get no tracepoints any more.
 // both: kill
 // flamb: capture use_plugin
 // expect: invocation 1
@@ -21,9 +21,10 @@
 //   ? use_plugin(char const*);dlopen;frame_dummy 1
 //   ? use_plugin(char const*);dlopen;register_tm_clones 1
 //   use_plugin(char const*);dlsym 1
-//   use_plugin(char const*);plugin_entry 2
-//   use_plugin(char const*);plugin_entry;plugin_leaf(int) 4
-//   use_plugin(char const*);plugin_entry;from_program 2
+//   [breakpoints,stepping] use_plugin(char const*);plugin_entry 2
+//   [breakpoints,stepping] use_plugin(char const*);plugin_entry;plugin_leaf(int) 4
+//   [breakpoints,stepping] use_plugin(char const*);plugin_entry;from_program 2
+//   [tracepoints] use_plugin(char const*);from_program 2
 // stopped-in: main
 #include <dlfcn.h>
 

@@ -23,6 +23,7 @@
 // A function of one instruction, and its place in the table. The name is in the assembler's quotes.
 #define NAMED(name)                            \
   asm(".text\n"                                \
+      ".p2align 4\n"                           \
       ".globl \"" name                         \
       "\"\n"                                   \
       ".type \"" name                          \
@@ -34,6 +35,7 @@
       ".cfi_endproc\n"                         \
       ".size \"" name                          \
       "\", 1\n"                                \
+      ".p2align 4\n"                           \
       ".pushsection .data.rel.named, \"aw\"\n" \
       ".quad \"" name                          \
       "\"\n"                                   \

@@ -24,6 +24,7 @@
 // The second is a tail call and nothing else.
 asm(R"(
 .text
+.p2align 4
 .globl one_instruction
 .type one_instruction, @function
 one_instruction:
@@ -31,6 +32,7 @@ one_instruction:
   ret
   .cfi_endproc
 .size one_instruction, . - one_instruction
+.p2align 4
 .globl jump_instruction
 .type jump_instruction, @function
 jump_instruction:
@@ -38,6 +40,7 @@ jump_instruction:
   jmp one_instruction
   .cfi_endproc
 .size jump_instruction, . - jump_instruction
+.p2align 4
 )");
 extern "C" void one_instruction();
 extern "C" void jump_instruction();
