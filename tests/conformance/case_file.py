@@ -6,8 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ALL_BUILDS = ["gcc-O0", "gcc-O2", "clang-O0", "clang-O2"]
+# One build each, so chosen that any two of debugger, collector, compiler and level meet in every way.
+COVERING_BUILDS = {
+    ("lldb", "breakpoints"): "gcc-O0", ("gdb", "breakpoints"): "clang-O2",
+    ("lldb", "stepping"): "clang-O0", ("gdb", "stepping"): "gcc-O2",
+    ("lldb", "tracepoints"): "gcc-O2", ("gdb", "tracepoints"): "clang-O0",
+}
 ALL_DEBUGGERS = ["lldb", "gdb"]
-ALL_COLLECTORS = ["breakpoints", "stepping"]
+ALL_COLLECTORS = ["breakpoints", "stepping", "tracepoints"]
 
 HEADER_KEYS = {
     "builds", "debuggers", "collectors", "flags", "link", "library", "plugin", "strip", "target", "program",
@@ -75,14 +81,21 @@ class Case:
     def text(self, key):
         return " ".join(self.header.get(key, []))
 
-    def builds(self, facts=()):
-        """The builds that runs with these facts (a debugger, a collector) are made on."""
+    def builds(self, facts=(), every_build=False):
+        """The builds that runs with these facts (a debugger, a collector) are made on; all of them without any."""
         if "program" in self.header:
             return ["system"]
         fewer = [value for value, condition in self.fewer_builds if facts and holds(condition, facts)]
         if fewer:
             return fewer[-1].split()
-        return self.words("builds", covering_builds(*facts) if facts else ALL_BUILDS)
+        named = self.words("builds")
+        if not facts or every_build:
+            return named or ALL_BUILDS
+        covering = COVERING_BUILDS[tuple(facts)]
+        # What a tracepoint replaces depends on the code alone: of the builds that a case names one is enough.
+        if "tracepoints" in facts and named:
+            return [covering] if covering in named else named[:1]
+        return named or [covering]
 
     def unsupported(self, facts):
         """The reason why this case cannot be had with these facts; empty if it can."""
@@ -91,12 +104,6 @@ class Case:
             if all(holds(part, facts) for part in condition.strip().split()):
                 return reason.strip()
         return ""
-
-
-def covering_builds(debugger, collector):
-    """Half of the builds, so chosen that any three of debugger, collector, compiler and level meet in every way."""
-    host = ALL_DEBUGGERS.index(debugger) + ALL_COLLECTORS.index(collector)
-    return [build for number, build in enumerate(ALL_BUILDS) if (host + number // 2 + number % 2) % 2 == 0]
 
 
 def holds(condition, facts):

@@ -1,6 +1,6 @@
 """Prints the conformance list for CMake: the programs to build, and a test for each way a case is run.
 
-Usage: list_cases.py TARGETS_DIRECTORY CASES_DIRECTORY
+Usage: list_cases.py TARGETS_DIRECTORY CASES_DIRECTORY [every-build]
 """
 
 import itertools
@@ -33,22 +33,22 @@ def list_programs(cases, targets):
                  header.text("library"), header.text("plugin"), header.text("strip"))
 
 
-def list_tests(case):
+def list_tests(case, every_build):
     hosts = itertools.product(case.words("debuggers", case_file.ALL_DEBUGGERS),
                               case.words("collectors", case_file.ALL_COLLECTORS))
-    runs = [(*host, build) for host in hosts for build in case.builds(host)]
+    runs = [(*host, build) for host in hosts for build in case.builds(host, every_build)]
     for debugger, collector, build in runs:
         reason = case.unsupported([debugger, collector, build])
         target = case.text("target") or case.name
         call("flamb_case", debugger, collector, build, case.name, case.path, target, case.text("program"), reason)
 
 
-def main(targets, cases):
+def main(targets, cases, every_build=""):
     listed = case_file.all_cases(Path(targets), Path(cases))
     list_programs(listed, Path(targets))
     for case in listed:
         if case.steps:
-            list_tests(case)
+            list_tests(case, bool(every_build))
 
 
 if __name__ == "__main__":
