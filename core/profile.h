@@ -41,7 +41,7 @@ struct Profile {
   std::chrono::system_clock::time_point date;  // when the invocation began
   Unit unit = Unit::calls;
   std::uint64_t hook_cost = 0;  // nanoseconds a call that were measured and subtracted: a bound of the error, by call
-  std::string incomplete;  // why the invocation was cut short; empty when it ran to its end
+  std::string incomplete;       // why the invocation was cut short; empty when it ran to its end
 
   std::shared_ptr<const FrameTable> frames;  // of the tree's frame ids; never null
   CallTree tree;  // of all parts; the trigger is a child of the root (below its callers with --callers)
