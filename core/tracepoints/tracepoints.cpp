@@ -1,11 +1,10 @@
 #include "tracepoints/tracepoints.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 
 #include "deadline.h"
@@ -37,18 +36,11 @@ std::string agent_path() {
 
 }  // namespace
 
-TickClock::TickClock() : ticks_(ticks()), time_(std::chrono::steady_clock::now()) {}
-
-std::uint64_t TickClock::ticks() { return __rdtsc(); }
-
-double TickClock::nanoseconds_per_tick() const {
-  const double passed = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - time_).count();
-  return passed / static_cast<double>(ticks() - ticks_);
-}
-
 Tracepoints::~Tracepoints() {
   if (is_planted_) static_cast<void>(lift());
-  for (const Stubs& stubs : stubs_) unlink(stubs.path.c_str());
+  std::error_code gone;
+  for (const Stubs& stubs : stubs_) std::filesystem::remove(stubs.path, gone);
+  if (!directory_.empty()) std::filesystem::remove(directory_, gone);
 }
 
 Result<void> Tracepoints::plant(const std::vector<Address>& triggers, const Settings& settings) {
@@ -141,8 +133,21 @@ Result<void> Tracepoints::find_agent() {
   return fail(Fault::flamb, "the agent has no flamb_agent_address");
 }
 
+// Nobody else may write what the target is going to run.
+Result<void> Tracepoints::make_directory() {
+  std::error_code error;
+  std::string name = (std::filesystem::temp_directory_path(error) / "flamb-XXXXXX").string();
+  if (error || mkdtemp(name.data()) == nullptr) {
+    return fail(Fault::user, fmt::format("no directory can be made for the stubs: {}", name),
+                "set TMPDIR to one where there is room");
+  }
+  directory_ = std::move(name);
+  return {};
+}
+
 // A library of stubs for each group of modules that lie within reach of each other.
 Result<void> Tracepoints::load_stubs() {
+  if (auto made = make_directory(); !made) return made;
   std::vector<StubLibrary::Function> all;
   for (std::size_t id = 0; id < functions_.list.size(); ++id) {
     const TracedFunction& function = functions_.list[id];
@@ -162,8 +167,7 @@ Result<void> Tracepoints::load_stubs() {
     if (!base)
       return fail(Fault::target, fmt::format("there is no room near {:#x} for {} bytes of stubs", near.start, size));
     auto library = std::make_unique<StubLibrary>(group, *base, agent_.enter);
-    const std::string path =
-        (std::filesystem::temp_directory_path() / fmt::format("{}{}-{:x}.so", stubs_prefix, pid_, *base)).string();
+    const std::string path = fmt::format("{}/{}{:x}.so", directory_, stubs_prefix, *base);
     if (auto written = library->write(path); !written) return written;
     const Address handle = agent_address_ + offsetof(agent::Agent, handle);
     auto loaded = load(path, handle);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,22 +11,10 @@
 #include "collector.h"
 #include "tracepoints/stub_library.h"
 #include "tracepoints/target_memory.h"
+#include "tracepoints/tick_clock.h"
 #include "tracepoints/traced_functions.h"
 
 namespace flamb {
-
-// The processor's time stamp counter against the clock.
-class TickClock {
- public:
-  TickClock();
-  // From the construction up to now.
-  double nanoseconds_per_tick() const;
-  static std::uint64_t ticks();
-
- private:
-  std::uint64_t ticks_;
-  std::chrono::steady_clock::time_point time_;
-};
 
 // Jumps at the entries of the target's functions, to hooks of the agent in it, for the length of a capture.
 //
@@ -89,6 +76,7 @@ class Tracepoints {
 
   Result<void> load_agent();
   Result<void> find_agent();
+  Result<void> make_directory();
   Result<void> load_stubs();
   Result<void> evaluate(const std::string& expression, std::string_view what);
   Result<void> load(const std::string& path, Address handle);
@@ -108,6 +96,7 @@ class Tracepoints {
   pid_t pid_;
   std::optional<TargetMemory> memory_;
   TracedFunctions functions_;
+  std::string directory_;  // of the stubs' files
   std::vector<Stubs> stubs_;
   std::map<std::uint32_t, std::string> refused_;
   std::vector<StubLibrary::Patch> patches_;             // that are in the code

@@ -4,15 +4,15 @@
 //
 // flamb: capture work --collapse-recursion
 // expect: invocation 1
-//   work(int) 601
-//   work(int);leaf(int) 601
+//   work(int) 301
+//   work(int);leaf(int) 301
 // stopped-in: main
 //
 // flamb: capture work --max-depth 2
 // expect: invocation 1
 //   work(int) 1
 //   work(int);leaf(int) 1
-//   work(int);work(int) 1200
+//   work(int);work(int) 600
 // stopped-in: main
 #include "target.h"
 
@@ -26,7 +26,7 @@ FUNCTION int work(int n) {
 }
 
 int main() {
-  sink = work(600);
-  sink = work(600);
+  sink = work(300);
+  sink = work(300);
   return 0;
 }

@@ -18,8 +18,8 @@
 //   work(int);__cxa_end_catch 1
 // stopped-in: main
 //
-// Caught, thrown again, and caught by the trigger.
-// flamb: capture twice
+// Caught, thrown again, and caught by the trigger. To step through the unwinder so often takes LLDB too long.
+// flamb[breakpoints,tracepoints,gdb]: capture twice
 // expect: invocation 1
 //   twice(int) 1
 //   twice(int);rethrower(int) 1
