@@ -155,7 +155,10 @@ def text_check(dialect, case_id, program):
 
 def split_sections(output, dialect, typed=()):
     """{name: what was printed after the marker of that name, up to the next}, without the echo of what was typed."""
-    echo = tuple(typed)  # the terminal's echo may come in the middle of a prompt
+    # The terminal's echo of what was typed ahead may come in the middle of a line of output.
+    for text in sorted(set(typed), key=len, reverse=True):
+        output = output.replace(text + "\r\n", "")
+    echo = tuple(typed)  # and in the middle of a prompt
     sections = {}
     current = None
     for line in output.splitlines():

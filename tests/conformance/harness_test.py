@@ -137,5 +137,12 @@ class CaseFileTest(unittest.TestCase):
             self.assertRaises(case_file.CaseError, case_file.parse, path)
 
 
+class SectionsTest(unittest.TestCase):
+    def test_an_echo_within_a_line_of_output_is_taken_out(self):
+        output = "@@1.flamb@@\r\n/tmp/out/work-1.colinfo threads\r\nlapsed\r\n@@1.threads@@\r\n(gdb) info threads\r\n  1\r\n"
+        sections = dialects.split_sections(output, dialects.Gdb(None), ["info threads"])
+        self.assertEqual(sections, {"1.flamb": "/tmp/out/work-1.collapsed", "1.threads": "  1"})
+
+
 if __name__ == "__main__":
     unittest.main()
