@@ -35,7 +35,7 @@ HIDDEN uint64_t flamb_exit_slowly(Record* record, uint64_t now);
 
 namespace {
 
-static_assert(offsetof(Agent, triggers) == 64 && offsetof(Agent, continuations) == 48, "hook.S has the same numbers");
+static_assert(offsetof(Agent, triggers) == 56 && offsetof(Agent, continuations) == 48, "hook.S has the same numbers");
 static_assert(offsetof(Node, last) == 16 && offsetof(Node, continuation) == 24 && offsetof(Node, function) == 32 &&
               offsetof(Node, follower) == 40);
 static_assert(sizeof(Record) == 32 && offsetof(Record, previous) == 24);
@@ -238,7 +238,7 @@ Thread* this_thread() {
   return thread;
 }
 
-bool begin_invocation(Thread& thread, uint64_t slot) {
+bool begin_invocation(Thread& thread) {
   const uint64_t wanted = flamb_agent.apply_thread;
   if (wanted != 0 && wanted != thread.id) return false;
   if (__atomic_fetch_sub(&flamb_agent.remaining, 1, __ATOMIC_RELAXED) <= 0) return false;
@@ -249,8 +249,6 @@ bool begin_invocation(Thread& thread, uint64_t slot) {
   room->root.function = no_function;
   invocation.root.node = &room->root;
   invocation.number = __atomic_add_fetch(&flamb_agent.begun, 1, __ATOMIC_RELAXED);
-  invocation.slot = wanted != 0 ? 0 : slot;
-  invocation.return_address = wanted != 0 ? 0 : *reinterpret_cast<uint64_t*>(slot);
   invocation.next = thread.invocations;
   invocation.began = ticks();
   thread.invocations = &invocation;
@@ -261,11 +259,9 @@ bool begin_invocation(Thread& thread, uint64_t slot) {
 void end_invocation(Thread& thread, End end) {
   Invocation& invocation = *thread.invocations;
   invocation.end = end;
-  invocation.ended = ticks();
   flamb_hot.current = nullptr;
   const uint64_t over = __atomic_add_fetch(&flamb_agent.over, 1, __ATOMIC_ACQ_REL);
   if (over != flamb_agent.wanted || static_cast<uint64_t>(system_call(__NR_getpid)) != flamb_agent.process) return;
-  flamb_agent.done_thread = &thread;
   flamb_done();
 }
 
@@ -365,7 +361,7 @@ Record* enter(Thread& thread, uint32_t function, uint64_t slot) {
   if (place == Place::outside) {
     thread.invocations->left_from = innermost;
     end_invocation(thread, End::left);
-    if (function >= flamb_agent.triggers || !begin_invocation(thread, slot)) return nullptr;
+    if (function >= flamb_agent.triggers || !begin_invocation(thread)) return nullptr;
   }
   Node* node = node_of_call(thread, function);
   if (node == nullptr) {
@@ -393,14 +389,11 @@ extern "C" {
 Record* flamb_enter_slowly(uint32_t function, uint64_t* slot) {
   Thread* thread = this_thread();
   if (thread == nullptr) return nullptr;
-  if (thread->is_busy != 0) {
-    __atomic_fetch_add(&flamb_agent.missed, 1, __ATOMIC_RELAXED);
-    return nullptr;
-  }
+  if (thread->is_busy != 0) return nullptr;
   thread->is_busy = 1;
   Record* record = nullptr;
   const auto at = reinterpret_cast<uint64_t>(slot);
-  if (flamb_hot.current != nullptr || begin_invocation(*thread, at)) record = enter(*thread, function, at);
+  if (flamb_hot.current != nullptr || begin_invocation(*thread)) record = enter(*thread, function, at);
   thread->is_busy = 0;
   return record;
 }
@@ -446,8 +439,6 @@ void forget() {
   agent.nodes = 0;
   agent.begun = 0;
   agent.over = 0;
-  agent.missed = 0;
-  agent.done_thread = nullptr;
 }
 
 constexpr uint64_t probes = 20'000;
@@ -457,7 +448,6 @@ void measure_cost() {
   continuations[0] = reinterpret_cast<uint64_t>(flamb_probe_loop_continuation);
   continuations[1] = reinterpret_cast<uint64_t>(flamb_probe_continuation);
   Agent& agent = flamb_agent;
-  agent.functions = 2;
   agent.triggers = 1;
   agent.borders = 2;
   agent.max_depth = 2;

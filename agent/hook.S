@@ -18,7 +18,7 @@
         .set    NODE_CONTINUATION, 24
         .set    NODE_FUNCTION, 32
         .set    NODE_FOLLOWER, 40
-        .set    TRIGGERS, 64                    // Agent
+        .set    TRIGGERS, 56                    // Agent
         .set    CONTINUATIONS, 48
         .set    HOT_CURRENT, 0                  // Hot
         .set    HOT_LOW, 8

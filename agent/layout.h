@@ -58,9 +58,6 @@ struct Invocation {
   Invocation* next;  // of the thread, the one before it
   uint64_t number;   // in order of entry, from 1
   uint64_t began;    // ticks
-  uint64_t ended;
-  uint64_t slot;            // where the trigger's return address lies; 0 for an apply
-  uint64_t return_address;  // the trigger's
   End end;
   uint32_t left_from;  // left: the function of the innermost call that was open then
 };
@@ -126,11 +123,10 @@ struct Agent {
   uint64_t code_end;
 
   // Set by the debugger's side while the target is stopped. The tables are the agent's, and it says where they are.
-  uint64_t continuations;  // by function id: an address each
-  uint64_t functions;      // how many, max_functions at most
+  uint64_t continuations;  // by function id, max_functions at most: an address each
   uint32_t triggers;       // the functions below this id begin invocations; all of them during an apply
   uint32_t borders;        // the functions from this id on count only when they are called from...
-  uint64_t scopes;         // ...these ranges, by address: a start and an end each
+  uint64_t scopes;         // ...these ranges: a start and an end each
   uint64_t scope_count;    // max_scopes at most
   uint64_t count_only;     // by function id, a byte: not zero if its return must not be hooked
   uint64_t wanted;         // invocations
@@ -143,12 +139,10 @@ struct Agent {
   uint64_t handle;  // what dlopen has given
 
   // Kept by the agent.
-  uint64_t nodes;   // in use
-  uint64_t begun;   // invocations
-  uint64_t over;    // invocations
-  uint64_t missed;  // calls in signal handlers that interrupted a slow path
+  uint64_t nodes;  // in use
+  uint64_t begun;  // invocations
+  uint64_t over;   // invocations
   Thread* threads;
-  Thread* done_thread;  // the one that reached `done`
 
   // What hooks cost, in ticks a call: measured when the agent was loaded.
   uint64_t cost_inside;   // within a call's own time

@@ -181,9 +181,7 @@ void CallbackDebugger::note_if_interrupted(const Stop& reported) {
 
 void CallbackDebugger::has_run() {
   if (native_) native_->forget();
-  const bool over =
-      reply_.stop && (reply_.stop->kind == Stop::Kind::exited || reply_.stop->kind == Stop::Kind::killed ||
-                      reply_.stop->kind == Stop::Kind::exec || reply_.stop->kind == Stop::Kind::lost);
+  const bool over = reply_.stop && has_ended(reply_.stop->kind);
   if (over || !native_) {
     native_.reset();
     native_known_ = false;

@@ -303,11 +303,7 @@ Collection Capture::collection(std::string end) {
   values_.resize(std::max(values_.size(), settings_.wants_values ? finished_.size() : 0));
   for (const auto& invocation : finished_) {
     Profile& profile = invocation->profile;
-    profile.collector = collector_.name();
-    profile.unit = collector_.unit();
-    profile.program = target_.program;
-    profile.pid = target_.pid;
-    profile.debugger = invocations_.debugger.name();
+    set_origin(profile, collector_.name(), collector_.unit(), target_, invocations_.debugger);
     result.is_complete = result.is_complete && profile.incomplete.empty();
   }
   std::vector<std::size_t> order(finished_.size());

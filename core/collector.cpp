@@ -5,6 +5,14 @@
 
 namespace flamb {
 
+void set_origin(Profile& profile, std::string_view collector, Unit unit, const TargetInfo& target, Debugger& debugger) {
+  profile.collector = collector;
+  profile.unit = unit;
+  profile.program = target.program;
+  profile.pid = target.pid;
+  profile.debugger = debugger.name();
+}
+
 Invocations::~Invocations() {
   for (const BreakpointId id : breakpoints_) debugger.remove_breakpoint(id);
 }

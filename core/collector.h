@@ -39,6 +39,9 @@ struct Invocation {
   ShadowStack stack{recording};
 };
 
+// Notes in a profile how and from what it was collected.
+void set_origin(Profile& profile, std::string_view collector, Unit unit, const TargetInfo& target, Debugger& debugger);
+
 // What a call goes to: the function in scope there, or what the import or the function out of scope is called.
 struct Callee {
   const Function* function = nullptr;  // in scope, and entered at its start; null for one that is only a border frame

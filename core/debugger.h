@@ -95,6 +95,12 @@ struct Stop {
   std::string description;  // as the debugger would say it: "breakpoint 1.1", "SIGSEGV"
 };
 
+// Is the process, or the program that it ran, gone at such a stop?
+constexpr bool has_ended(Stop::Kind kind) {
+  return kind == Stop::Kind::exited || kind == Stop::Kind::killed || kind == Stop::Kind::exec ||
+         kind == Stop::Kind::lost;
+}
+
 // What a breakpoint handler decides, inside the host debugger's own stop.
 enum class Verdict {
   go_on,  // the target goes on as if nothing had happened

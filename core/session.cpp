@@ -191,11 +191,6 @@ Result<Collection> Session::collect() {
 }
 
 Result<Collection> Session::collect_by_tracepoints() {
-  const auto target = debugger_.target();  // there is a process by now
-  if (!target) return tl::unexpected(target.error());
-  if (!target->is_local) {
-    return fail(Fault::user, "tracepoints need a process of this machine", "use --collector breakpoints");
-  }
   const Unit unit = options_.measure == Measure::calls ? Unit::calls : Unit::nanoseconds;
   TracepointCapture capture(invocations_, capture_settings(), unit);
   return is_capture() ? capture.wait() : capture.call();

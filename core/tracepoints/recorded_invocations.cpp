@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
+#include <iterator>
 
 namespace flamb {
 namespace {
@@ -19,7 +19,6 @@ class RecordedThread {
 
  private:
   struct Stack {  // a node, and what is below it
-    Address address = 0;
     agent::Node node;
     std::size_t parent = none;  // place in stacks_; none for the root of an invocation
     std::uint64_t children_ticks = 0;
@@ -32,6 +31,13 @@ class RecordedThread {
   };
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
+  static tl::unexpected<Error> unreadable() {
+    return fail(Fault::target, "what the agent has recorded cannot be read");
+  }
+  template <class Block>
+  Result<std::vector<std::pair<Address, Block>>> blocks(const Block* newest) const;
+  Result<void> read_rooms();
+  Result<void> read_nodes();
   std::size_t place_of(Address node) const;
   void close_open_calls();
   void link();
@@ -48,47 +54,59 @@ class RecordedThread {
   std::vector<Piece> pieces_;       // by address
 };
 
-Result<void> RecordedThread::read() {
-  const TargetMemory& memory = tracepoints_.memory();
-  const auto unreadable = [] { return fail(Fault::target, "what the agent has recorded cannot be read"); };
-  std::vector<std::pair<Address, agent::Rooms>> rooms;
-  for (Address at = reinterpret_cast<Address>(thread_.rooms); at != 0;) {
-    const auto block = memory.read<agent::Rooms>(at);
+// The agent's blocks of items, the oldest first, from the newest on; without their items but the first.
+template <class Block>
+Result<std::vector<std::pair<Address, Block>>> RecordedThread::blocks(const Block* newest) const {
+  std::vector<std::pair<Address, Block>> all;
+  for (auto at = reinterpret_cast<Address>(newest); at != 0;) {
+    const auto block = tracepoints_.memory().read<Block>(at);
     if (!block) return unreadable();
-    rooms.insert(rooms.begin(), {at, *block});
+    all.emplace_back(at, *block);
     at = reinterpret_cast<Address>(block->next);
   }
-  for (const auto& [start, block] : rooms) {
-    const Address first = start + offsetof(agent::Rooms, rooms);
-    const std::size_t before = rooms_.size();
-    rooms_.resize(before + block.used);
-    if (!memory.read(first, std::as_writable_bytes(std::span(rooms_).subspan(before)))) return unreadable();
-    for (std::size_t index = 0; index < block.used; ++index) {
-      const Address root = first + index * sizeof(agent::Room) + offsetof(agent::Room, root);
-      pieces_.push_back({root, root + sizeof(agent::Node), stacks_.size()});
-      stacks_.push_back({root, rooms_[before + index].root});
-    }
-  }
-  std::vector<std::pair<Address, agent::Chunk>> chunks;
-  for (Address at = reinterpret_cast<Address>(thread_.chunks); at != 0;) {
-    const auto chunk = memory.read<agent::Chunk>(at);
-    if (!chunk) return unreadable();
-    chunks.emplace_back(at, *chunk);
-    at = reinterpret_cast<Address>(chunk->next);
-  }
-  std::vector<agent::Node> nodes;
-  for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
-    const Address first = chunk->first + offsetof(agent::Chunk, nodes);
-    nodes.resize(chunk->second.used);
-    if (!memory.read(first, std::as_writable_bytes(std::span(nodes)))) return unreadable();
-    pieces_.push_back({first, first + nodes.size() * sizeof(agent::Node), stacks_.size()});
-    for (std::size_t index = 0; index < nodes.size(); ++index) {
-      stacks_.push_back({first + index * sizeof(agent::Node), nodes[index]});
-    }
-  }
+  std::ranges::reverse(all);
+  return all;
+}
+
+Result<void> RecordedThread::read() {
+  if (auto read = read_rooms(); !read) return read;
+  if (auto read = read_nodes(); !read) return read;
   std::ranges::sort(pieces_, {}, &Piece::start);
   close_open_calls();
   link();
+  return {};
+}
+
+Result<void> RecordedThread::read_rooms() {
+  const auto rooms = blocks(thread_.rooms);
+  if (!rooms) return tl::unexpected(rooms.error());
+  for (const auto& [start, block] : *rooms) {
+    const Address first = start + offsetof(agent::Rooms, rooms);
+    const std::size_t before = rooms_.size();
+    rooms_.resize(before + block.used);
+    if (!tracepoints_.memory().read(first, std::as_writable_bytes(std::span(rooms_).subspan(before)))) {
+      return unreadable();
+    }
+    for (std::size_t index = 0; index < block.used; ++index) {
+      const Address root = first + index * sizeof(agent::Room) + offsetof(agent::Room, root);
+      pieces_.push_back({root, root + sizeof(agent::Node), stacks_.size()});
+      stacks_.push_back({rooms_[before + index].root});
+    }
+  }
+  return {};
+}
+
+Result<void> RecordedThread::read_nodes() {
+  const auto chunks = blocks(thread_.chunks);
+  if (!chunks) return tl::unexpected(chunks.error());
+  std::vector<agent::Node> nodes;
+  for (const auto& [start, chunk] : *chunks) {
+    const Address first = start + offsetof(agent::Chunk, nodes);
+    nodes.resize(chunk.used);
+    if (!tracepoints_.memory().read(first, std::as_writable_bytes(std::span(nodes)))) return unreadable();
+    pieces_.push_back({first, first + nodes.size() * sizeof(agent::Node), stacks_.size()});
+    for (const agent::Node& node : nodes) stacks_.push_back({node});
+  }
   return {};
 }
 
@@ -168,8 +186,6 @@ std::string RecordedThread::why_left(std::uint32_t function) const {
 std::unique_ptr<Invocation> RecordedThread::make(const agent::Room& room, const CallTree::Options& options,
                                                  const std::string& reason) const {
   auto invocation = std::make_unique<Invocation>(thread_.id, options);
-  invocation->slot = room.invocation.slot;
-  invocation->return_address = room.invocation.return_address;
   invocation->profile.parts.front().invocation = room.invocation.number;
   const auto ago =
       static_cast<double>(tracepoints_.stopped_at() - room.invocation.began) * tracepoints_.nanoseconds_per_tick();

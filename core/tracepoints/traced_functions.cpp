@@ -51,7 +51,6 @@ class Choice {
     for (const std::size_t module : in_scope) add_entries(module);
     chosen_.borders = chosen_.list.size();
     for (const std::size_t module : in_scope) add_slots(module);
-    std::ranges::sort(chosen_.scope, {}, &AddressRange::start);
     return std::move(chosen_);
   }
 

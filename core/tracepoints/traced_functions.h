@@ -23,7 +23,7 @@ struct TracedFunctions {
   std::vector<TracedFunction> list;
   std::size_t triggers = 0;  // so many at the beginning are triggers
   std::size_t borders = 0;   // those from here on are functions out of scope, traced where code in scope calls them
-  std::vector<AddressRange> scope;  // the code in scope, by address
+  std::vector<AddressRange> scope;  // the code in scope
 };
 
 // What is to be traced when the functions at these entries are triggers: the functions in scope, and what they call of

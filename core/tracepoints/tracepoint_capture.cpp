@@ -1,7 +1,7 @@
 #include "tracepoints/tracepoint_capture.h"
 
 #include <algorithm>
-#include <array>
+#include <ranges>
 
 #include "deadline.h"
 #include "stop_reason.h"
@@ -21,9 +21,7 @@ TracepointCapture::TracepointCapture(Invocations& invocations, Capture::Settings
 TracepointCapture::~TracepointCapture() { forget_breakpoints(); }
 
 Result<Collection> TracepointCapture::wait() {
-  const auto target = invocations_.debugger.target();
-  if (!target) return tl::unexpected(target.error());
-  target_ = *target;
+  if (auto known = take_target(); !known) return tl::unexpected(known.error());
   const Deadline deadline(settings_.timeout, [&] { invocations_.debugger.interrupt(); });
   const auto reached = wait_for_trigger();
   has_timed_out_ = deadline.has_expired();
@@ -37,9 +35,7 @@ Result<Collection> TracepointCapture::wait() {
 }
 
 Result<Collection> TracepointCapture::call() {
-  const auto target = invocations_.debugger.target();
-  if (!target) return tl::unexpected(target.error());
-  target_ = *target;
+  if (auto known = take_target(); !known) return tl::unexpected(known.error());
   const auto thread = invocations_.debugger.selected_thread();
   if (!thread) return tl::unexpected(thread.error());
   if (auto planted = plant(*thread); !planted) return tl::unexpected(planted.error());
@@ -50,6 +46,14 @@ Result<Collection> TracepointCapture::call() {
   auto collection = collect(outcome->stop, outcome->finished);
   if (collection && outcome->finished) collection->values.push_back(outcome->value);
   return collection;
+}
+
+Result<void> TracepointCapture::take_target() {
+  const auto target = invocations_.debugger.target();
+  if (!target) return tl::unexpected(target.error());
+  target_ = *target;
+  if (target_.is_local) return {};
+  return fail(Fault::user, "tracepoints need a process of this machine", "use --collector breakpoints");
 }
 
 void TracepointCapture::watch_triggers() {
@@ -159,9 +163,7 @@ Result<Collection> TracepointCapture::collect(const Stop& end, bool is_over) {
   forget_breakpoints();
   Collection result;
   if (!is_over) result.end = stop_reason(end, has_timed_out_ ? settings_.timeout : std::nullopt);
-  const bool is_alive = end.kind != Stop::Kind::exited && end.kind != Stop::Kind::killed &&
-                        end.kind != Stop::Kind::exec && end.kind != Stop::Kind::lost;
-  if (tracepoints_ && (is_alive || is_over)) {
+  if (tracepoints_ && (is_over || !has_ended(end.kind))) {
     if (auto lifted = tracepoints_->lift(); !lifted) return tl::unexpected(lifted.error());
     auto invocations = read(result.end);
     if (!invocations) return tl::unexpected(invocations.error());
@@ -184,27 +186,22 @@ Result<Collection> TracepointCapture::collect(const Stop& end, bool is_over) {
 // Their calls count for their callers.
 void TracepointCapture::tell_of_refused() {
   constexpr std::size_t most_named = 3;
+  const auto& refused = tracepoints_->refused();
+  if (refused.empty()) return;
   std::vector<std::string> named;
-  std::size_t functions = 0;
-  for (const auto& [id, reason] : tracepoints_->refused()) {
-    ++functions;
-    if (named.size() < most_named)
-      named.push_back(fmt::format("{} ({})", tracepoints_->functions().list[id].name, reason));
+  for (const auto& [id, reason] : refused | std::views::take(most_named)) {
+    named.push_back(fmt::format("{} ({})", tracepoints_->functions().list[id].name, reason));
   }
-  if (functions == 0) return;
-  const std::string more = functions > named.size() ? fmt::format(" and {} more", functions - named.size()) : "";
+  const std::string more =
+      refused.size() > named.size() ? fmt::format(" and {} more", refused.size() - named.size()) : "";
   invocations_.debugger.print(fmt::format("flamb: without a frame: {}{}\n", fmt::join(named, ", "), more));
 }
 
 void TracepointCapture::describe(Invocation& invocation) const {
   Profile& profile = invocation.profile;
   if (triggers_.empty()) profile.trigger = settings_.trigger;  // an apply's
-  profile.collector = "tracepoints";
-  profile.unit = unit_;
+  set_origin(profile, "tracepoints", unit_, target_, invocations_.debugger);
   if (unit_ == Unit::nanoseconds) profile.hook_cost = tracepoints_ ? tracepoints_->hook_cost() : 0;
-  profile.program = target_.program;
-  profile.pid = target_.pid;
-  profile.debugger = invocations_.debugger.name();
 }
 
 }  // namespace flamb

@@ -26,6 +26,7 @@ class TracepointCapture {
   Result<Collection> call();
 
  private:
+  Result<void> take_target();
   void watch_triggers();
   void forget_breakpoints();
   Result<Stop> wait_for_trigger();

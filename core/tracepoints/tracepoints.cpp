@@ -195,7 +195,6 @@ Result<void> Tracepoints::configure(const Settings& settings) {
   }
   std::vector<std::uint8_t> counted_only(count);
   for (std::size_t id = 0; id < count; ++id) counted_only[id] = functions_.list[id].is_counted_only ? 1 : 0;
-  agent_.functions = count;
   agent_.triggers = settings.apply_thread != 0 ? agent::no_function : static_cast<std::uint32_t>(functions_.triggers);
   agent_.borders = static_cast<std::uint32_t>(functions_.borders);
   agent_.scope_count = functions_.scope.size();
