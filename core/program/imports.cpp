@@ -21,6 +21,13 @@ bool begins_with(std::span<const std::byte> bytes, std::initializer_list<unsigne
                     [](unsigned expected, std::byte actual) { return std::byte(expected) == actual; });
 }
 
+// Without `endbr64` and a `bnd` prefix.
+std::span<const std::byte> without_prefix(std::span<const std::byte> entry) {
+  if (begins_with(entry, {0xf3, 0x0f, 0x1e, 0xfa})) entry = entry.subspan(4);
+  if (begins_with(entry, {0xf2})) entry = entry.subspan(1);
+  return entry;
+}
+
 std::int32_t read_int32(std::span<const std::byte> bytes) {
   std::int32_t value = 0;
   if (bytes.size() >= sizeof value) std::memcpy(&value, bytes.data(), sizeof value);
@@ -54,11 +61,12 @@ std::vector<Imports::Place> Imports::places() const {
   std::vector<Place> all;
   for (const Plt& plt : plts_) {
     for (std::size_t index = 0; index < plt.names.size(); ++index) {
-      if (!plt.names[index].empty()) all.push_back({plt.start + index * plt.entry_size, plt.names[index], true});
+      if (plt.names[index].empty()) continue;
+      all.push_back({plt.start + index * plt.entry_size, plt.names[index], true, plt.binds[index]});
     }
   }
   for (const auto& [address, name] : slots_) {
-    if (!name.empty()) all.push_back({address, name, false});
+    if (!name.empty()) all.push_back({address, name, false, false});
   }
   std::ranges::sort(all, {}, &Place::address);
   return all;
@@ -149,9 +157,11 @@ void Imports::read_canonical_entries(const ElfImage& image) {
 void Imports::read_plt(const ElfImage::Section& section) {
   // Only .plt.got is made of smaller entries; some linkers leave the size out.
   const std::uint64_t entry_size = section.header.sh_entsize == 8 ? 8 : usual_entry_size;
-  Plt& plt = plts_.emplace_back(Plt{section.header.sh_addr, entry_size, {}});
+  Plt& plt = plts_.emplace_back(Plt{section.header.sh_addr, entry_size, {}, {}});
   for (std::size_t offset = 0; offset + entry_size <= section.bytes.size(); offset += entry_size) {
-    plt.names.push_back(called_by(section.bytes.subspan(offset, entry_size), plt.start + offset));
+    const auto entry = section.bytes.subspan(offset, entry_size);
+    plt.names.push_back(called_by(entry, plt.start + offset));
+    plt.binds.push_back(begins_with(without_prefix(entry), {0x68}));
   }
 }
 
@@ -159,8 +169,7 @@ void Imports::read_plt(const ElfImage::Section& section) {
 // number` of the relocation and a jump to the resolver.
 std::string_view Imports::called_by(std::span<const std::byte> entry, std::uint64_t address) const {
   const std::size_t size = entry.size();
-  if (begins_with(entry, {0xf3, 0x0f, 0x1e, 0xfa})) entry = entry.subspan(4);
-  if (begins_with(entry, {0xf2})) entry = entry.subspan(1);
+  entry = without_prefix(entry);
   if (begins_with(entry, {0xff, 0x25})) {
     constexpr std::size_t length = 6;
     const std::uint64_t next = address + (size - entry.size()) + length;

@@ -24,7 +24,8 @@ class Imports {
   struct Place {
     std::uint64_t address = 0;
     std::string_view name;
-    bool is_entry = false;  // of a PLT, else a slot of the GOT
+    bool is_entry = false;   // of a PLT, else a slot of the GOT
+    bool is_binder = false;  // an entry through which the dynamic loader binds, where calls go to another one
   };
   std::vector<Place> places() const;
 
@@ -38,6 +39,7 @@ class Imports {
     std::uint64_t start = 0;
     std::uint64_t entry_size = 0;
     std::vector<std::string_view> names;  // by entry
+    std::vector<bool> binds;              // by entry: it begins with the relocation's number
   };
 
   void read_relocations(const ElfImage& image, const ElfImage::Section& section, const SymbolTable& symbols);

@@ -209,7 +209,7 @@ std::vector<Import> Program::imports(std::size_t module) const {
   LoadedModule& loaded = *state_->modules[module];
   std::vector<Import> all;
   for (const Imports::Place& place : loaded.file().imports().places()) {
-    all.push_back({loaded.loaded(place.address), place.name, place.is_entry});
+    all.push_back({loaded.loaded(place.address), place.name, place.is_entry, place.is_binder});
   }
   return all;
 }

@@ -40,8 +40,9 @@ struct InlinedRange {
 // A place in a module that stands for a function of another: what `Program::imported_at` has a name for.
 struct Import {
   Address address = 0;
-  std::string_view name;  // linkage name
-  bool is_entry = false;  // of a PLT: code, which can be called; else a slot of the GOT, which holds an address
+  std::string_view name;   // linkage name
+  bool is_entry = false;   // of a PLT: code, which can be called; else a slot of the GOT, which holds an address
+  bool is_binder = false;  // an entry through which the dynamic loader binds, where calls go to another one
 };
 
 struct FunctionMatches {

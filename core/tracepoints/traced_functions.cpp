@@ -26,16 +26,6 @@ bool is_startup(std::string_view linkage_name) {
   return linkage_name == "__cxa_finalize" || linkage_name == "__libc_start_main";
 }
 
-// The entry through which the dynamic loader binds a symbol at its first call, where calls go to .plt.sec.
-bool is_for_binding(std::span<const std::byte> entry) {
-  constexpr std::array endbr64 = {std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfa}};
-  constexpr std::byte push{0x68};
-  if (entry.size() > endbr64.size() && std::ranges::equal(entry.first(endbr64.size()), endbr64)) {
-    entry = entry.subspan(endbr64.size());
-  }
-  return !entry.empty() && entry.front() == push;
-}
-
 class Choice {
  public:
   Choice(Invocations& invocations, const TargetMemory& memory) : invocations_(invocations), memory_(memory) {}
@@ -94,8 +84,7 @@ class Choice {
   // Calls of other modules' functions go through the PLT, for the most part.
   void add_entries(std::size_t module) {
     for (const Import& import : program().imports(module)) {
-      if (!import.is_entry || is_startup(import.name) || is_for_binding(program().file_bytes(import.address, padding)))
-        continue;
+      if (!import.is_entry || import.is_binder || is_startup(import.name)) continue;
       called_by_entry_.insert(import.name);
       const Callee callee = invocations_.callee(import.address);
       if (callee.function != nullptr || callee.resolver != nullptr || !seen_.insert(import.address).second) continue;
