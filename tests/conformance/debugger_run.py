@@ -32,26 +32,12 @@ def end_processes_of(case_id):
             continue
 
 
-def without_detours(argv):
-    """The command, without what costs LLDB time and tells it nothing, where that can be hidden.
-
-    That is the system's separate debug information (valgrind brings that of the C library along; to read it takes longer
-    than most cases, and no setting keeps LLDB from doing so), and the shell script that names the distribution.
-    """
-    hides = ["mount -t tmpfs none /usr/lib/debug"] if os.path.isdir("/usr/lib/debug") else []
-    hides += [f"mount --bind /bin/true {script}" for script in ("/usr/bin/lsb_release",) if os.path.exists(script)]
-    hidden = ["unshare", "--mount", "sh", "-c", " && ".join([*hides, 'exec "$@"']), "sh"]
-    can_hide = hides and subprocess.run([*hidden, "true"], check=False, capture_output=True).returncode == 0
-    return [*hidden, *argv] if can_hide else argv
-
-
 def run_batch(dialect, program, commands, directory, environment, timeout):
     """Feeds all commands at once. Returns everything printed."""
     script = directory / "script"
     script.write_text("\n".join([*commands, "kill", "quit", ""]), encoding="utf-8")
     with open(script if dialect.name == "gdb" else os.devnull, "rb") as standard_input:
-        argv = without_detours(dialect.argv(program, script))
-        process = subprocess.Popen(argv, stdin=standard_input, stdout=subprocess.PIPE,
+        process = subprocess.Popen(dialect.argv(program, script), stdin=standard_input, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, cwd=directory, env=environment, start_new_session=True)
         try:
             output, _ = process.communicate(timeout=timeout)

@@ -1,7 +1,6 @@
 """How LLDB and GDB are started, set up, asked for their state and read."""
 
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +37,7 @@ class Gdb:
 
     def preamble(self):
         return ["set confirm off", "set pagination off", "set width 0", "set debuginfod enabled off",
-                f"source {self.installation.build}/share/flamb/gdb/flamb.py"]
+                f"source {PROCESS_CHECK}", f"source {self.installation.build}/share/flamb/gdb/flamb.py"]
 
     def source(self, path):
         """Nothing: a failing command would end the script."""
@@ -56,8 +55,11 @@ class Gdb:
     def print_value(self, expression):
         return [f"print {expression}"]
 
-    def shell(self, words):
-        return ["shell " + words]
+    def say(self, line):
+        return [f"python print({line!r})"]
+
+    def check_process(self, case_id, program):
+        return [f"python check_process({case_id!r}, {str(program)!r})"]
 
     # The words a printed value comes with: `$1 = 7`.
     value = re.compile(r"^\$\d+ = (.*)$", re.MULTILINE)
@@ -96,7 +98,8 @@ class Lldb:
         return words + ([str(program)] if program else [])
 
     def preamble(self):
-        return ["settings set auto-confirm true", f"plugin load {self.installation.build}/lib/flamb/flamb-lldb.so"]
+        return ["settings set auto-confirm true", f"command script import {PROCESS_CHECK}",
+                f"plugin load {self.installation.build}/lib/flamb/flamb-lldb.so"]
 
     def source(self, path):
         """LLDB writes the echo of what is typed ahead and its prompt from two threads, one within the other."""
@@ -114,8 +117,11 @@ class Lldb:
     def print_value(self, expression):
         return [f"expression -- {expression}"]
 
-    def shell(self, words):
-        return ["platform shell " + words]
+    def say(self, line):
+        return [f"script print({line!r})"]
+
+    def check_process(self, case_id, program):
+        return [f"script {PROCESS_CHECK.stem}.check_process({case_id!r}, {str(program)!r})"]
 
     # `(int) $0 = 7`
     value = re.compile(r"^\([^$]*\) \$\d+ = (.*)$", re.MULTILINE)
@@ -146,11 +152,6 @@ class Lldb:
 
 
 DIALECTS = {"lldb": Lldb, "gdb": Gdb}
-
-
-def text_check(dialect, case_id, program):
-    """The command that compares the target's code with its files."""
-    return dialect.shell(f"{sys.executable} -S -E {PROCESS_CHECK} {case_id} {program}")
 
 
 def split_sections(output, dialect, typed=()):

@@ -56,7 +56,7 @@ class Fake:
             print("SIGUSR1  Yes  Yes  " + ("No" if self.faulty("signal") else "Yes"))
         elif line == "frame":
             print("#0  leaf (n=1)" if self.faulty("moved") else "#0  main () at target.c:1")
-        elif line.startswith("shell "):
+        elif line.startswith("python "):
             print("no process")
 
 

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 
 import case_file
-import dialects
 
 
 @dataclass
@@ -108,8 +107,7 @@ class Plan:
         for probe, commands in self.dialect.probes.items():
             self._add(f"{name}.{probe}", commands)
         if self.places["program"]:
-            check = dialects.text_check(self.dialect, self.case_id, self.places["program"])
-            self._add(f"{name}.text", check)
+            self._add(f"{name}.text", self.dialect.check_process(self.case_id, self.places["program"]))
         self.actions.append(Marked(f"{name}.end"))
 
     def _add(self, name, commands):
@@ -121,7 +119,7 @@ class Plan:
         commands = []
         for action in actions:
             marker = isinstance(action, Marked)
-            commands += self.dialect.shell(f"echo @@{action.name}@@") if marker else [action.text]
+            commands += self.dialect.say(f"@@{action.name}@@") if marker else [action.text]
         return commands
 
     def batch(self):

@@ -1,13 +1,8 @@
-"""Compares the code of a running program with its files, byte for byte.
-
-Usage: process_check.py CASE PROGRAM. The process is the one that runs PROGRAM with CASE in its environment's
-FLAMB_CASE. Prints `no process`, or a line for each byte that differs, then `compared N bytes`. The loader is left out:
-debuggers keep breakpoints of their own in it. Says also which CPUs the debugger (this script's parent) and the program
-may use.
+"""Compares the code of a running program with its files, byte for byte. Runs inside the debugger: to start a process after
+every command would take longer than the command.
 """
 
 import os
-import sys
 
 
 def find_process(case, program):
@@ -37,7 +32,12 @@ def cpus(pid):
     return ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(pid)))
 
 
-def main(case, program):
+def check_process(case, program):
+    """The process is the one that runs `program` with `case` in its environment's FLAMB_CASE.
+
+    Prints `no process`, or a line for each byte that differs, then `compared N bytes`. The loader is left out: debuggers
+    keep breakpoints of their own in it. Says also which CPUs the debugger and the program may use.
+    """
     print(f"the debugger may use CPUs {cpus(0)}")
     pid = find_process(case, program)
     if pid is None:
@@ -60,7 +60,3 @@ def main(case, program):
                 if was != now:
                     print(f"differs at {start + index:#x} ({path}+{offset + index:#x}): {was:02x} became {now:02x}")
     print(f"compared {compared} bytes")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -97,7 +97,7 @@ class Run:
 
     def environment(self):
         return {**os.environ, "FLAMB_CASE": self.case_id, "FLAMB_MARK": str(self.places["mark"]), "TERM": "dumb",
-                "TMPDIR": str(self.directory),
+                "TMPDIR": str(self.directory), "SHELL": "/bin/sh",
                 "LC_ALL": "C.UTF-8", "INPUTRC": os.devnull, "HOME": str(self.directory)}
 
     def run(self):
