@@ -99,6 +99,21 @@ std::vector<std::string> names_of_others(const Modules& modules, const FunctionN
   return names;
 }
 
+// The names of functions whose paths have more steps between those typed: inline namespaces mostly, whose names change
+// with the version of a library.
+std::vector<std::string> names_with_more_steps(const Modules& modules, const FunctionName& typed, std::size_t limit) {
+  std::set<std::string> names;
+  for (const Function* function : find_functions(modules, typed.bare(1))) {
+    const FunctionName name = parse_function_name(function->name);
+    auto wanted = typed.components.begin();
+    for (const NameComponent& step : name.components) {
+      if (wanted != typed.components.end() && wanted->name == step.name) ++wanted;
+    }
+    if (wanted == typed.components.end() && names.size() < limit) names.insert(name.bare(name.components.size()));
+  }
+  return {names.begin(), names.end()};
+}
+
 // Names by how many typing mistakes away they are, or, if there are none so near, by how much longer than what was
 // typed.
 std::vector<std::pair<std::size_t, std::string>> near_names(const std::unordered_set<std::string>& names,
@@ -157,6 +172,7 @@ std::vector<std::string> suggest_names(const Modules& modules, std::string_view 
   const FunctionName typed_name = parse_function_name(typed);
   if (typed_name.components.empty() || typed_address(typed)) return {};
   std::vector<std::string> suggestions = names_of_others(modules, typed_name, limit);
+  if (suggestions.empty()) suggestions = names_with_more_steps(modules, typed_name, limit);
   if (!suggestions.empty()) return suggestions;
   const std::size_t count = typed_name.components.size();
   for (const auto& [distance, name] : near_names(bare_names(modules, count), in_lower_case(typed_name.bare(count)))) {

@@ -90,6 +90,12 @@ TEST_F(ProgramSearch, SuggestsTheOtherOverloads) {
   EXPECT_THAT(suggestions, Each(StartsWith("ns::overloaded(")));
 }
 
+// Nobody types the names of inline namespaces, and few know them.
+TEST_F(ProgramSearch, SuggestsWhatHasMoreStepsInItsPath) {
+  EXPECT_THAT(program().find("ns::parse").suggestions, ElementsAre("ns::Parser::parse"));
+  EXPECT_THAT(program().find("Parser::ns::parse").suggestions, IsEmpty());
+}
+
 TEST_F(ProgramSearch, CompletesNames) {
   EXPECT_THAT(program().complete("overl", 10), ElementsAre("overloaded"));
   EXPECT_THAT(program().complete("Parser::pa", 10), ElementsAre("Parser::parse"));
