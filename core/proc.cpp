@@ -10,18 +10,21 @@
 namespace flamb {
 namespace {
 
-std::optional<std::uint64_t> status_number(pid_t pid, std::string_view field, int base) {
+std::string status_text(pid_t pid, std::string_view field) {
   std::ifstream status(fmt::format("/proc/{}/status", pid));
   for (std::string line; std::getline(status, line);) {
     if (!line.starts_with(field) || line.size() <= field.size() || line[field.size()] != ':') continue;
     const std::size_t start = line.find_first_not_of(" \t", field.size() + 1);
-    if (start == std::string::npos) return std::nullopt;
-    std::uint64_t number = 0;
-    const auto parsed = std::from_chars(line.data() + start, line.data() + line.size(), number, base);
-    if (parsed.ec != std::errc()) return std::nullopt;
-    return number;
+    return start == std::string::npos ? std::string() : line.substr(start);
   }
-  return std::nullopt;
+  return {};
+}
+
+std::optional<std::uint64_t> status_number(pid_t pid, std::string_view field, int base) {
+  const std::string text = status_text(pid, field);
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  return parsed.ec == std::errc() ? std::optional(number) : std::nullopt;
 }
 
 std::uint64_t caught_signals(pid_t pid) { return status_number(pid, "SigCgt", 16).value_or(0); }
@@ -29,6 +32,8 @@ std::uint64_t caught_signals(pid_t pid) { return status_number(pid, "SigCgt", 16
 }  // namespace
 
 std::optional<std::uint64_t> proc_status(pid_t pid, std::string_view field) { return status_number(pid, field, 10); }
+
+bool is_held(pid_t pid) { return status_text(pid, "State").starts_with('t'); }
 
 bool catches_signal(pid_t pid, int signal) {
   return signal >= 1 && signal <= 64 && (caught_signals(pid) >> (signal - 1) & 1) != 0;

@@ -13,6 +13,9 @@ namespace flamb {
 // A number from /proc/PID/status ("TracerPid", decimal); nothing without the process or the field.
 std::optional<std::uint64_t> proc_status(pid_t pid, std::string_view field);
 
+// Is the process stopped by a debugger? One that was just killed is not, nor is one of another machine.
+bool is_held(pid_t pid);
+
 // Does the process have a handler for the signal?
 bool catches_signal(pid_t pid, int signal);
 

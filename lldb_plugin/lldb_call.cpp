@@ -171,7 +171,7 @@ Result<CallOutcome> LldbDebugger::finish_call(ThreadId caller, StopReader& reade
     if (finished) return CallOutcome{true, value_text(debugger_, thread), {}};
     if (stop) {
       has_moved_ = true;
-      interrupts_.reported();
+      if (stop->kind == Stop::Kind::interrupted) interrupts_.reported();
       if (stop->thread != 0) current.SetSelectedThreadByID(stop->thread);
       return CallOutcome{false, {}, *stop};
     }

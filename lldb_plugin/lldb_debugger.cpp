@@ -4,10 +4,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
+#include "lldb_quiet.h"
 #include "lldb_stop.h"
 #include "lldb_version.h"
+#include "proc.h"
 
 namespace flamb {
 
@@ -61,6 +65,7 @@ LldbDebugger::LldbDebugger(lldb::SBDebugger debugger, lldb::SBCommandReturnObjec
       breakpoints_(target_, [this] { return interrupts_.pending(); }) {
   FILE* err = debugger_.GetErrorFileHandle();
   shows_progress_ = err && isatty(fileno(err)) == 1;
+  wait_for_end();
   if (has_process()) watch_modules();
 }
 
@@ -84,6 +89,18 @@ bool LldbDebugger::is_local() {
   const std::string link = fmt::format("/proc/{}/exe", process().GetProcessID());
   return stat(link.c_str(), &running) == 0 && stat(path_of(target_.GetExecutable()).c_str(), &program) == 0 &&
          running.st_dev == program.st_dev && running.st_ino == program.st_ino;
+}
+
+// A process that was killed a moment ago counts as stopped until LLDB's threads have passed on its end.
+void LldbDebugger::wait_for_end() {
+  using namespace std::chrono_literals;
+  const auto give_up = std::chrono::steady_clock::now() + 300ms;
+  lldb::SBProcess current = process();
+  while (current.GetState() == lldb::eStateStopped && !is_core_file(current) &&
+         !is_held(static_cast<pid_t>(current.GetProcessID())) && std::chrono::steady_clock::now() < give_up) {
+    wait_for_event_thread(debugger_);
+    std::this_thread::sleep_for(1ms);
+  }
 }
 
 Result<TargetInfo> LldbDebugger::target() {

@@ -58,6 +58,7 @@ class LldbDebugger : public Debugger {
   Result<void> need_process();
   bool has_process();
   bool is_local();
+  void wait_for_end();
   Result<void> run_once(const std::function<lldb::SBError(lldb::SBProcess&)>& run);
   Result<CallOutcome> finish_call(ThreadId caller, StopReader& reader);
   void watch_modules();

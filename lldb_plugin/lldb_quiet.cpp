@@ -11,6 +11,21 @@
 
 namespace flamb {
 
+void wait_for_event_thread(lldb::SBDebugger debugger) {
+  using namespace std::chrono_literals;
+  lldb::SBBroadcaster marker("flamb.marker");
+  lldb::SBListener listener = debugger.GetListener();
+  listener.StartListeningForEvents(marker, 1);
+  marker.BroadcastEventByType(1);
+  lldb::SBEvent event;
+  const auto give_up = std::chrono::steady_clock::now() + 500ms;
+  while (listener.PeekAtNextEventForBroadcaster(marker, event) && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(1ms);
+  }
+  if (listener.PeekAtNextEventForBroadcaster(marker, event)) listener.GetNextEventForBroadcaster(marker, event);
+  listener.StopListeningForEvents(marker, 1);
+}
+
 QuietStop::QuietStop(lldb::SBDebugger debugger) : debugger_(std::move(debugger)) {
   FILE* out = debugger_.GetOutputFileHandle();
   if (!out) return;
@@ -23,7 +38,7 @@ QuietStop::QuietStop(lldb::SBDebugger debugger) : debugger_(std::move(debugger))
 
 QuietStop::~QuietStop() {
   if (output_ >= 0) {
-    wait_for_event_thread();
+    wait_for_event_thread(debugger_);
     std::fflush(debugger_.GetOutputFileHandle());
     dup2(terminal_, output_);
     std::string text = held_back();
@@ -35,23 +50,6 @@ QuietStop::~QuietStop() {
   }
   if (terminal_ >= 0) close(terminal_);
   if (held_ >= 0) close(held_);
-}
-
-// The thread takes its events in order and one at a time: when one that is sent now is taken, those before are done
-// with. A host without such a thread prints nothing of its own, and the wait is short.
-void QuietStop::wait_for_event_thread() {
-  using namespace std::chrono_literals;
-  lldb::SBBroadcaster marker("flamb.marker");
-  lldb::SBListener listener = debugger_.GetListener();
-  listener.StartListeningForEvents(marker, 1);
-  marker.BroadcastEventByType(1);
-  lldb::SBEvent event;
-  const auto give_up = std::chrono::steady_clock::now() + 500ms;
-  while (listener.PeekAtNextEventForBroadcaster(marker, event) && std::chrono::steady_clock::now() < give_up) {
-    std::this_thread::sleep_for(1ms);
-  }
-  if (listener.PeekAtNextEventForBroadcaster(marker, event)) listener.GetNextEventForBroadcaster(marker, event);
-  listener.StopListeningForEvents(marker, 1);
 }
 
 std::string QuietStop::held_back() const {

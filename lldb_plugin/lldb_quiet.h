@@ -6,6 +6,10 @@
 
 namespace flamb {
 
+// Until LLDB's event thread has seen all events sent so far. It takes them in order and one at a time: when one that is
+// sent now is taken, those before are done with. A host without such a thread waits half a second.
+void wait_for_event_thread(lldb::SBDebugger debugger);
+
 // Keeps LLDB from telling the user of a stop that is not theirs to see. When an expression is interrupted, LLDB's event
 // thread prints the stop as it does any other, and no part of the API can ask it not to. So what LLDB writes while this
 // object lives is held back; at its end, when the event thread has caught up, it is written but for the stop.
@@ -17,7 +21,6 @@ class QuietStop {
   QuietStop& operator=(const QuietStop&) = delete;
 
  private:
-  void wait_for_event_thread();
   std::string held_back() const;
 
   lldb::SBDebugger debugger_;

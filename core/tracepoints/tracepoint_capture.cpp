@@ -26,8 +26,12 @@ Result<Collection> TracepointCapture::wait() {
   const auto reached = wait_for_trigger();
   has_timed_out_ = deadline.has_expired();
   if (!reached) return tl::unexpected(reached.error());
-  if (!is_reached_) return collect(*reached, false);
-  if (auto planted = plant(0); !planted) return tl::unexpected(planted.error());
+  if (!is_reached_ || reached->kind != Stop::Kind::requested) return collect(*reached, false);
+  if (auto planted = plant(0); !planted) {
+    has_timed_out_ = deadline.has_expired();
+    if (!has_timed_out_ && !invocations_.debugger.interrupt_requested()) return tl::unexpected(planted.error());
+    return collect(Stop{.kind = Stop::Kind::interrupted, .description = "interrupted"}, false);
+  }
   const auto stop = record();
   has_timed_out_ = deadline.has_expired();
   if (!stop) return tl::unexpected(stop.error());

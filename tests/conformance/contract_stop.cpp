@@ -157,6 +157,18 @@ void interrupt_stops_a_running_target(Host& host, Report& report) {
   if (threads) report.holds(debugger.read_register(threads->front(), Register::rip), "registers after the interrupt");
 }
 
+void interrupts_outlast_other_stops(Host& host, Report& report) {
+  Debugger& debugger = host.debugger;
+  host.break_at("about_to_spin");
+  Program program(host, report);
+  report.holds(debugger.set_breakpoint(program.at("about_to_spin"),
+                                       [&](ThreadId) { return debugger.interrupt(), Verdict::go_on; }),
+               "breakpoint at about_to_spin");
+  auto stop = program.resume();
+  if (stop && stop->kind == Stop::Kind::user) stop = program.resume();
+  report.stopped(stop, Stop::Kind::interrupted, "interrupt() at a breakpoint of the user's");
+}
+
 void a_removed_breakpoint_leaves_nothing(Host& host, Report& report) {
   Debugger& debugger = host.debugger;
   host.break_at("neighbours");
@@ -173,7 +185,7 @@ void a_removed_breakpoint_leaves_nothing(Host& host, Report& report) {
   report.equal(hits, 0, "hits of the removed breakpoint");
 }
 
-constexpr std::array<Check, 8> kChecks{{
+constexpr std::array<Check, 9> kChecks{{
     {"modules_are_reported", "library", modules_are_reported},
     {"users_breakpoint_is_reported", "calls", users_breakpoint_is_reported},
     {"users_breakpoints_can_be_suspended", "calls", users_breakpoints_can_be_suspended},
@@ -181,6 +193,7 @@ constexpr std::array<Check, 8> kChecks{{
     {"death_by_signal_is_reported", "killed", death_by_signal_is_reported},
     {"exec_is_reported", "exec", exec_is_reported},
     {"interrupt_stops_a_running_target", "spin", interrupt_stops_a_running_target},
+    {"interrupts_outlast_other_stops", "spin", interrupts_outlast_other_stops},
     {"a_removed_breakpoint_leaves_nothing", "calls", a_removed_breakpoint_leaves_nothing},
 }};
 
