@@ -37,7 +37,8 @@ std::string line_given(lldb::SBDebugger debugger, lldb::SBCommandReturnObject& r
 
 // A breakpoint that is gone by now was ours: its number says nothing to the user.
 std::string without_our_breakpoint(lldb::SBTarget target, const std::string& status) {
-  static const std::regex kBreakpoint("(stop reason = (\x1b\\[[0-9;]*m)?)breakpoint (\\d+)\\.\\d+");
+  static const std::regex kBreakpoint(
+      "(stop reason = (\x1b\\[[0-9;]*m)?)breakpoint (\\d+)(\\.\\d+| which has been deleted\\.)");
   std::smatch found;
   if (!std::regex_search(status, found, kBreakpoint)) return status;
   if (target.FindBreakpointByID(std::stoi(found.str(3))).IsValid()) return status;

@@ -96,6 +96,8 @@ def check_shown(expectation, report, facts):
 def check_report(step, report, facts):
     complaints = []
     low = report.lower()
+    if "which has been deleted" in low:
+        complaints.append("the report shows the stop as one at a breakpoint of flamb's")
     reasons = step.values("incomplete", facts)
     if not reasons and "incomplete:" in low:
         complaints.append("the report calls it incomplete")
