@@ -13,8 +13,8 @@
 // are exact, unless that would make the file too long. Else a stretch that is shorter than the interval has the one
 // sample that its period needs, or the two that its borders need: for readers that count samples, that is too many.
 //
-// With an interval of 1, one sample too many is at the end of a thread that has an odd number of stretches, each of
-// weight 1: its borders cannot do without.
+// A thread that has an odd number of stretches, each of weight 1, cannot do with one sample for each: its last border
+// needs one more. Then all units of all threads have two.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -93,6 +93,7 @@ class PerfScript {
     std::uint64_t total = 0;   // at the end
     std::uint64_t now = 0;     // where the last stretch ends
     std::uint64_t behind = 0;  // how long before that its last sample is: 0 or 1
+    bool has_ones_only = true;
   };
 
   // The samples of one stretch, in units.
@@ -119,10 +120,11 @@ class PerfScript {
   std::vector<FrameId> stack_;      // the open frames, root first
   std::map<std::uint64_t, Clock> clocks_;
   std::uint64_t interval_ = 1;
-  std::uint64_t samples_ = 0;  // written
-  std::uint64_t surplus_ = 0;  // of these, what there would not be if only the interval made them
-  std::string frames_;         // the text of the stack that is being written
-  std::string text_;           // of the sample's first line
+  std::uint64_t samples_a_unit_ = 1;  // where the interval is 1
+  std::uint64_t samples_ = 0;         // written
+  std::uint64_t surplus_ = 0;         // of these, what there would not be if only the interval made them
+  std::string frames_;                // the text of the stack that is being written
+  std::string text_;                  // of the sample's first line
 };
 
 void PerfScript::write() {
@@ -158,20 +160,25 @@ void PerfScript::look_ahead() {
     stack_.pop_back();
   };
   replay(profile_, enter, leave, [&](std::uint64_t thread, std::uint64_t weight) {
-    clocks_[thread].total += weight;
+    Clock& clock = clocks_[thread];
+    clock.total += weight;
+    clock.has_ones_only &= weight == 1;
     Bytes& sum = sums[static_cast<std::size_t>(std::bit_width(weight))];
     sum.fewest += static_cast<double>(bytes) * (weight > 1 ? 2 : 1);
     sum.all += static_cast<double>(bytes) * static_cast<double>(weight);
   });
   double fewest = 0;
   for (const Bytes& sum : sums) fewest += sum.fewest;
-  const auto is_too_long = [&](std::uint64_t interval) {
+  const auto is_too_long = [&](auto interval) {
     double size = 0;
     for (const Bytes& sum : sums) size += std::max(sum.fewest, sum.all / static_cast<double>(interval));
     return size > std::max(most_bytes, fewest + most_bytes / 2);
   };
   while (is_too_long(interval_)) interval_ *= 2;
   interval_ = *std::ranges::partition_point(std::views::iota(interval_ / 2 + 1, interval_ + 1), is_too_long);
+  const bool is_one_short = std::ranges::any_of(
+      clocks_ | std::views::values, [](const Clock& clock) { return clock.has_ones_only && clock.total % 2 == 1; });
+  if (interval_ == 1 && is_one_short && !is_too_long(0.5)) samples_a_unit_ = 2;
 }
 
 // speedscope lets a stack begin half-way between the last sample and its own. For that to be where the last stretch
@@ -180,7 +187,7 @@ void PerfScript::look_ahead() {
 void PerfScript::weigh(std::uint64_t thread, std::uint64_t weight) {
   Clock& clock = clocks_[thread];
   Samples samples{perf_tid(profile_, thread), clock.now + clock.behind, 0, 0, weight};
-  const std::uint64_t due = (clock.now + weight) / interval_ - clock.now / interval_;
+  const std::uint64_t due = ((clock.now + weight) / interval_ - clock.now / interval_) * samples_a_unit_;
   clock.now += weight;
   const std::uint64_t rest = clock.now - samples.first;
   const bool one_will_do = rest == 0 || (rest == 1 && clock.now < clock.total);
