@@ -13,7 +13,7 @@
  * are copied. No exception crosses in either direction.
  */
 
-#define FLAMB_ABI_VERSION 2u
+#define FLAMB_ABI_VERSION 3u
 
 #ifdef __cplusplus
 #define FLAMB_EXPORT extern "C" __attribute__((visibility("default")))
@@ -43,11 +43,13 @@ typedef struct flamb_callbacks {
   int32_t (*callers)(uint64_t thread, uint64_t limit);               /* flamb_reply_number, each */
   int32_t (*set_breakpoint)(uint64_t id, uint64_t where);            /* when hit: flamb_breakpoint_hit with the id */
   int32_t (*remove_breakpoint)(uint64_t id);
-  int32_t (*breakpoint_addresses)(void);                  /* flamb_reply_number, each */
-  int32_t (*memory_changed)(void);                        /* what is cached of it, and of frames, no longer holds */
-  int32_t (*launch)(void);                                /* flamb_reply_stop */
-  int32_t (*resume)(void);                                /* flamb_reply_stop */
-  int32_t (*step)(uint64_t thread);                       /* flamb_reply_stop */
+  int32_t (*breakpoint_addresses)(void);      /* flamb_reply_number, each */
+  int32_t (*steps_off_again)(uint64_t where); /* is a thread to step off a breakpoint there once more, after a
+                                                 signal that came in between? flamb_reply_number: 0 or 1 */
+  int32_t (*memory_changed)(void);            /* what is cached of it, and of frames, no longer holds */
+  int32_t (*launch)(void);                    /* flamb_reply_stop */
+  int32_t (*resume)(void);                    /* flamb_reply_stop */
+  int32_t (*step)(uint64_t thread);           /* flamb_reply_stop */
   int32_t (*call)(const char* expression, int32_t alone); /* flamb_reply_text or flamb_reply_stop; alone: the other
                                                              threads stay stopped */
   int32_t (*expect_return_value)(uint64_t thread);

@@ -253,14 +253,29 @@ bool CallbackDebugger::hit(BreakpointId id, ThreadId thread) noexcept {
   hit_thread_ = thread;
   hit_where_ = found->second.where;
   try {
-    if (found->second.handler(thread) == Verdict::stop) stop_requested_ = true;
+    if (!is_told_again(thread, hit_where_) && found->second.handler(thread) == Verdict::stop) stop_requested_ = true;
   } catch (const std::exception& exception) {
     thrown_ = exception.what();
   } catch (...) {
     thrown_ = "unknown";
   }
+  gets_signals_ = gets_signals_ || (native_ && native_->has_pending_signal(thread));
   hit_thread_ = 0;
   return stop_requested_ || !thrown_.empty() || interrupt_pending_;
+}
+
+// GDB has a thread hit a breakpoint anew that a signal kept from stepping off it. Nothing has changed in the thread
+// then; but nor has it where a loop calls a function again, so that GDB has to be asked. That takes long, and is done
+// only if the program gets signals: as good as always one is on its way already when the target is stopped.
+bool CallbackDebugger::is_told_again(ThreadId thread, Address where) {
+  NativeTarget* direct = native();
+  const auto registers = direct != nullptr ? direct->read_registers(thread) : std::nullopt;
+  if (!registers) return false;
+  GeneralRegisters& last = last_hits_[{thread, where}];
+  const bool is_as_before = last == *registers;
+  last = *registers;
+  if (!is_as_before || !gets_signals_ || !ask(callbacks_.steps_off_again, where)) return false;
+  return number(0).value_or(0) != 0;
 }
 
 void CallbackDebugger::calling(ThreadId thread, Address address) noexcept {

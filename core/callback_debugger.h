@@ -3,10 +3,12 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "c_api.h"
@@ -77,6 +79,7 @@ class CallbackDebugger final : public Debugger {
   void note_if_interrupted(const Stop& reported);
   NativeTarget* native();
   void has_run();
+  bool is_told_again(ThreadId thread, Address where);
   Result<void> what_was_thrown();
 
   const flamb_callbacks& callbacks_;
@@ -93,6 +96,8 @@ class CallbackDebugger final : public Debugger {
   std::unique_ptr<NativeTarget> native_;
   bool native_known_ = false;  // whether there is a NativeTarget has been found out
   std::vector<Module> seen_modules_;
+  std::map<std::pair<ThreadId, Address>, GeneralRegisters> last_hits_;
+  bool gets_signals_ = false;  // one was on its way at a hit
 
   bool stop_requested_ = false;
   std::atomic<bool> running_ = false;

@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <csignal>
 
 namespace flamb {
 namespace {
@@ -42,6 +43,24 @@ std::optional<std::uint64_t> NativeTarget::read_register(ThreadId thread, Regist
     registers_of_ = thread;
   }
   return value_of(registers_, which);
+}
+
+std::optional<GeneralRegisters> NativeTarget::read_registers(ThreadId thread) {
+  constexpr std::uint64_t set_by_steps = 0x10100;  // the trap and resume flags, Intel SDM volume 1, 3.4.3
+  if (!read_register(thread, Register::rsp)) return std::nullopt;
+  GeneralRegisters values{};
+  for (std::size_t index = 0; index < 16; ++index) values[index] = value_of(registers_, static_cast<Register>(index));
+  values[16] = registers_.eflags & ~set_by_steps;
+  return values;
+}
+
+bool NativeTarget::has_pending_signal(ThreadId thread) {
+  const auto count = [&](std::uint32_t queue) {
+    __ptrace_peeksiginfo_args first{0, queue, 1};
+    siginfo_t found;
+    return ptrace(PTRACE_PEEKSIGINFO, static_cast<pid_t>(thread), &first, &found);
+  };
+  return count(0) > 0 || count(PTRACE_PEEKSIGINFO_SHARED) > 0;
 }
 
 bool NativeTarget::read_memory(Address from, std::span<std::byte> bytes) const {

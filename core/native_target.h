@@ -3,6 +3,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -12,6 +13,8 @@
 
 namespace flamb {
 
+using GeneralRegisters = std::array<std::uint64_t, 17>;
+
 // A stopped x86-64 Linux process on this machine, read past its debugger: a register costs 1 µs so, and 50 times that
 // through a scripted debugger. Only for the thread that traces the process: the kernel answers no other.
 class NativeTarget {
@@ -20,6 +23,13 @@ class NativeTarget {
 
   // Nothing when the kernel does not answer: the thread is gone, runs, or is traced by another.
   std::optional<std::uint64_t> read_register(ThreadId thread, Register which);
+
+  // Those that make a thread's state, in the order of Register but for rip and without the flags that a debugger's
+  // steps set. Nothing as above.
+  std::optional<GeneralRegisters> read_registers(ThreadId thread);
+
+  // Is a signal on its way to the thread or to the process, be it blocked or not?
+  static bool has_pending_signal(ThreadId thread);
 
   // False when the memory cannot be read whole, or when one of the bytes may be that of a breakpoint: the debugger has
   // to be asked then, which knows what is under it.

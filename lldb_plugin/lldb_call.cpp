@@ -56,6 +56,26 @@ void choose_allocating_thread(lldb::SBDebugger& debugger, lldb::SBProcess proces
   }
 }
 
+// The same comes of any other signal that is on its way, and where they come by the thousand no thread is free of them.
+// So what an expression needs is allocated until it succeeds, and given back: LLDB then has it at hand and asks no
+// more. What failed stays taken: LLDB would use it as well.
+void stock_memory(lldb::SBProcess process) {
+  constexpr int most_tries = 50;
+  constexpr std::size_t enough = 16384;      // for one expression, in whole pages, so that it is not shared
+  constexpr Address first_usable = 0x10000;  // no process has memory below, a system call's number is
+  constexpr std::uint32_t readable = lldb::ePermissionsReadable;
+  for (const std::uint32_t permissions :
+       {readable | lldb::ePermissionsExecutable, readable | lldb::ePermissionsWritable, readable}) {
+    for (int tries = 0; tries < most_tries; ++tries) {
+      lldb::SBError error;
+      const Address where = process.AllocateMemory(enough, permissions, error);
+      if (error.Fail() || where < first_usable) continue;
+      process.DeallocateMemory(where);
+      break;
+    }
+  }
+}
+
 // Threads that stay stopped while another one runs. Without that LLDB takes the stop they are in for a new one.
 class SuspendedThreads {
  public:
@@ -131,6 +151,7 @@ Result<CallOutcome> LldbDebugger::call(const std::string& expression, const Call
   std::optional<SuspendedThreads> suspended;
   if (others == OtherThreads::stay) suspended.emplace(process(), *caller);
   if (is_local()) choose_allocating_thread(debugger_, process());
+  stock_memory(process());
   const auto trap = Trap::make(process());
   if (!trap) return tl::unexpected<Error>(trap.error());
 

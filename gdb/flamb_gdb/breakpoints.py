@@ -8,6 +8,7 @@ import gdb
 # What `maint info breakpoints` shows: a row for each breakpoint, of the user's and of GDB's own (whose numbers are
 # negative), and under it one for each of its locations. Lines of another shape belong to the row above.
 _BREAKPOINT = re.compile(r"(?P<number>-?\d+)\s+(?P<type>\S.*?)\s+(?:keep|del|dis|dstp)\s+(?P<enabled>[yn])\s")
+_STEP_RESUME = re.compile(r"0\s+high-priority step resume\s.*?\s0x0*(?P<address>[0-9a-f]+)\b")
 _LOCATION = re.compile(r"(?P<number>-?\d+)\.\d+\s+(?P<enabled>\S+)\s+0x(?P<address>[0-9a-f]+)\b")
 
 
@@ -41,6 +42,16 @@ def addresses() -> Set[int]:
         elif location and location["enabled"] == "y" and location["number"] in in_code:
             found.add(int(location["address"], 16))
     return found
+
+
+def steps_off_again(where: int) -> bool:
+    """Has a signal come while GDB stepped a thread off a breakpoint at this address?
+
+    GDB then lets the signal's handler run and has a breakpoint of its own here, to step off again when it returns.
+    Until that step is made, all breakpoints here are hit once more.
+    """
+    rows = gdb.execute("maint info breakpoints", to_string=True).splitlines()
+    return any(row and int(row["address"], 16) == where for row in map(_STEP_RESUME.match, rows))
 
 
 def _is_in_code(kind: str) -> bool:

@@ -15,7 +15,7 @@ from ctypes import (
 )
 from typing import List, Optional, Tuple
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 LIBRARY_VARIABLE = "FLAMB_LIBRARY"
 
 FAILED, DONE = 0, 1
@@ -67,6 +67,7 @@ CALLBACKS = [
     ("set_breakpoint", CFUNCTYPE(c_int32, c_uint64, c_uint64)),
     ("remove_breakpoint", CFUNCTYPE(c_int32, c_uint64)),
     ("breakpoint_addresses", CFUNCTYPE(c_int32)),
+    ("steps_off_again", CFUNCTYPE(c_int32, c_uint64)),
     ("memory_changed", CFUNCTYPE(c_int32)),
     ("launch", CFUNCTYPE(c_int32)),
     ("resume", CFUNCTYPE(c_int32)),

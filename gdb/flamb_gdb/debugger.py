@@ -237,6 +237,9 @@ class Debugger:
     def _cb_breakpoint_addresses(self) -> None:
         self._reply_numbers(*breakpoints.addresses())
 
+    def _cb_steps_off_again(self, where: int) -> None:
+        self._reply_numbers(int(breakpoints.steps_off_again(where)))
+
     def _cb_suspend_user_breakpoints(self, suspend: int) -> None:
         self._suspend(bool(suspend))
 
