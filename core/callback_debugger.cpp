@@ -265,17 +265,21 @@ bool CallbackDebugger::hit(BreakpointId id, ThreadId thread) noexcept {
 }
 
 // GDB has a thread hit a breakpoint anew that a signal kept from stepping off it. Nothing has changed in the thread
-// then; but nor has it where a loop calls a function again, so that GDB has to be asked. That takes long, and is done
-// only if the program gets signals: as good as always one is on its way already when the target is stopped.
+// then; but nor has it where a loop calls a function again, so that GDB has to be asked. That takes a millisecond, and
+// is done for long only if the program gets signals.
 bool CallbackDebugger::is_told_again(ThreadId thread, Address where) {
+  constexpr int most_vain_questions = 50;
   NativeTarget* direct = native();
   const auto registers = direct != nullptr ? direct->read_registers(thread) : std::nullopt;
   if (!registers) return false;
   GeneralRegisters& last = last_hits_[{thread, where}];
   const bool is_as_before = last == *registers;
   last = *registers;
-  if (!is_as_before || !gets_signals_ || !ask(callbacks_.steps_off_again, where)) return false;
-  return number(0).value_or(0) != 0;
+  if (!is_as_before || (!gets_signals_ && vain_questions_ == most_vain_questions)) return false;
+  const bool again = ask(callbacks_.steps_off_again, where) && number(0).value_or(0) != 0;
+  gets_signals_ = gets_signals_ || again;
+  if (!gets_signals_) ++vain_questions_;
+  return again;
 }
 
 void CallbackDebugger::calling(ThreadId thread, Address address) noexcept {

@@ -97,7 +97,8 @@ class CallbackDebugger final : public Debugger {
   bool native_known_ = false;  // whether there is a NativeTarget has been found out
   std::vector<Module> seen_modules_;
   std::map<std::pair<ThreadId, Address>, GeneralRegisters> last_hits_;
-  bool gets_signals_ = false;  // one was on its way at a hit
+  bool gets_signals_ = false;  // one has been seen
+  int vain_questions_ = 0;
 
   bool stop_requested_ = false;
   std::atomic<bool> running_ = false;

@@ -49,7 +49,10 @@ std::optional<GeneralRegisters> NativeTarget::read_registers(ThreadId thread) {
   constexpr std::uint64_t set_by_steps = 0x10100;  // the trap and resume flags, Intel SDM volume 1, 3.4.3
   if (!read_register(thread, Register::rsp)) return std::nullopt;
   GeneralRegisters values{};
-  for (std::size_t index = 0; index < 16; ++index) values[index] = value_of(registers_, static_cast<Register>(index));
+  for (std::size_t index = 0; index < 16; ++index) {
+    const auto which = static_cast<Register>(index);
+    if (which != Register::rcx && which != Register::r11) values[index] = value_of(registers_, which);
+  }
   values[16] = registers_.eflags & ~set_by_steps;
   return values;
 }

@@ -48,7 +48,7 @@ Result<BreakpointId> Breakpoints::add(Address where, BreakpointHandler handler) 
       sites_.erase(where);
       return fail(Fault::target, fmt::format("LLDB cannot set a breakpoint at {:#x}", where));
     }
-    site = std::make_unique<Site>(Site{this, where, breakpoint, {}});
+    site = std::make_unique<Site>(Site{this, where, breakpoint, {}, {}});
     sites_by_lldb_id_[breakpoint.GetID()] = site.get();
     breakpoint.SetCallback(on_hit, site.get());
   }
@@ -96,8 +96,9 @@ bool Breakpoints::run_handlers(Site& site, lldb::SBProcess& process, lldb::SBThr
   last_stops_[current_thread_] = process.GetStopID(true);
   jump_.reset();
   bool stop = false;
+  const bool is_new = !is_told_again(site, current_thread_, current_frame_.GetSP());
   // A handler may add a watch at this very address: hence the index.
-  for (std::size_t i = 0; i < site.watches.size(); ++i) {
+  for (std::size_t i = 0; is_new && i < site.watches.size(); ++i) {
     const std::shared_ptr<Watch> watch = site.watches[i];
     if (ask(*watch, current_thread_)) stop = true;
   }
@@ -107,6 +108,20 @@ bool Breakpoints::run_handlers(Site& site, lldb::SBProcess& process, lldb::SBThr
   current_thread_ = 0;
   current_frame_ = {};
   return stop;
+}
+
+bool Breakpoints::is_told_again(Site& site, ThreadId thread, Address stack) {
+  Hit& last = site.hits[thread];
+  const bool again = last.comes_again && last.stack == stack;
+  last = {stack, false};
+  return again;
+}
+
+void Breakpoints::comes_back(ThreadId thread, Address where, Address stack) {
+  const auto site = sites_.find(where);
+  if (site == sites_.end()) return;
+  const auto last = site->second->hits.find(thread);
+  if (last != site->second->hits.end() && last->second.stack == stack) last->second.comes_again = true;
 }
 
 bool Breakpoints::jump(ThreadId thread, Address to) {

@@ -31,6 +31,10 @@ class Breakpoints {
   // elsewhere.
   bool jump(ThreadId thread, Address to);
 
+  // In a handler: the thread goes to `where`, with this stack pointer. If that is a hit that was told, it is told no
+  // more.
+  void comes_back(ThreadId thread, Address where, Address stack);
+
   bool owns(lldb::break_id_t id) const { return sites_by_lldb_id_.contains(id); }
 
   // Runs the handlers of a thread that is stopped at one of our breakpoints, unless LLDB has done so for this stop:
@@ -60,15 +64,21 @@ class Breakpoints {
     BreakpointId id = 0;
     BreakpointHandler handler;
   };
+  struct Hit {
+    Address stack = 0;
+    bool comes_again = false;
+  };
   struct Site {
     Breakpoints* owner = nullptr;
     Address where = 0;
     lldb::SBBreakpoint breakpoint;
     std::vector<std::shared_ptr<Watch>> watches;
+    std::unordered_map<ThreadId, Hit> hits;  // the last of each thread
   };
 
   static bool on_hit(void* site, lldb::SBProcess& process, lldb::SBThread& thread, lldb::SBBreakpointLocation&);
   bool run_handlers(Site& site, lldb::SBProcess& process, lldb::SBThread& thread);
+  static bool is_told_again(Site& site, ThreadId thread, Address stack);
   bool ask(Watch& watch, ThreadId thread);
   const std::unordered_set<Address>& users();
 

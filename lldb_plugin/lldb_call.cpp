@@ -64,8 +64,11 @@ void stock_memory(lldb::SBProcess process) {
   constexpr std::size_t enough = 16384;      // for one expression, in whole pages, so that it is not shared
   constexpr Address first_usable = 0x10000;  // no process has memory below, a system call's number is
   constexpr std::uint32_t readable = lldb::ePermissionsReadable;
+  constexpr std::uint32_t writable = lldb::ePermissionsWritable;
+  constexpr std::uint32_t executable = lldb::ePermissionsExecutable;
+  // What LLDB asks for, the first to see whether it can run code of its own at all.
   for (const std::uint32_t permissions :
-       {readable | lldb::ePermissionsExecutable, readable | lldb::ePermissionsWritable, readable}) {
+       {readable | writable | executable, readable | executable, readable | writable, readable}) {
     for (int tries = 0; tries < most_tries; ++tries) {
       lldb::SBError error;
       const Address where = process.AllocateMemory(enough, permissions, error);
@@ -152,6 +155,7 @@ Result<CallOutcome> LldbDebugger::call(const std::string& expression, const Call
   if (others == OtherThreads::stay) suspended.emplace(process(), *caller);
   if (is_local()) choose_allocating_thread(debugger_, process());
   stock_memory(process());
+  signal_returns_.watch();
   const auto trap = Trap::make(process());
   if (!trap) return tl::unexpected<Error>(trap.error());
 

@@ -62,7 +62,8 @@ LldbDebugger::LldbDebugger(lldb::SBDebugger debugger, lldb::SBCommandReturnObjec
       result_(result),
       synchronous_(debugger),
       target_(debugger.GetSelectedTarget()),
-      breakpoints_(target_, [this] { return interrupts_.pending(); }) {
+      breakpoints_(target_, [this] { return interrupts_.pending(); }),
+      signal_returns_(target_, breakpoints_) {
   FILE* err = debugger_.GetErrorFileHandle();
   shows_progress_ = err && isatty(fileno(err)) == 1;
   wait_for_end();

@@ -11,6 +11,7 @@
 #include "debugger.h"
 #include "lldb_breakpoints.h"
 #include "lldb_interrupt.h"
+#include "lldb_signal_returns.h"
 #include "lldb_state.h"
 #include "lldb_stop.h"
 #include "lldb_terminal.h"
@@ -69,6 +70,7 @@ class LldbDebugger : public Debugger {
   lldb::SBTarget target_;
   Interrupts interrupts_;
   Breakpoints breakpoints_;
+  SignalReturns signal_returns_;
   std::optional<ChangedSetting> module_stops_;
   std::optional<TerminalInput> input_;  // from the first run of the target on
   std::vector<lldb::break_id_t> suspended_breakpoints_;

@@ -39,6 +39,7 @@ Result<void> LldbDebugger::run_once(const std::function<lldb::SBError(lldb::SBPr
 Result<Stop> LldbDebugger::resume() {
   if (auto ready = need_process(); !ready) return tl::unexpected<Error>(ready.error());
   has_moved_ = true;
+  signal_returns_.watch();
   StopReader reader(target_, breakpoints_, is_local());
   breakpoints_.forget_requests();
   for (;;) {
