@@ -37,21 +37,23 @@ std::vector<std::uint8_t> contents(lldb::SBSection& section) {
 void SignalReturns::watch() {
   const std::uint32_t count = target_.GetNumModules();
   if (count == modules_) return;
-  modules_ = count;
+  bool are_all_loaded = true;
   for (std::uint32_t i = 0; i < count; ++i) {
     lldb::SBModule module = target_.GetModuleAtIndex(i);
-    if (may_return_from_signals(module)) watch(module);
+    if (may_return_from_signals(module)) are_all_loaded &= watch(module);
   }
+  if (are_all_loaded) modules_ = count;
 }
 
-void SignalReturns::watch(lldb::SBModule& module) {
+bool SignalReturns::watch(lldb::SBModule& module) {
   lldb::SBSection text = module.FindSection(".text");
   const Address start = text.GetLoadAddress(target_);
-  if (start == LLDB_INVALID_ADDRESS || !watched_.insert(start).second) return;
+  if (start == LLDB_INVALID_ADDRESS) return !text.IsValid();
+  if (!watched_.insert(start).second) return true;
   const std::vector<std::uint8_t> bytes = contents(text);
   for (auto at = bytes.begin();; ++at) {
     at = std::search(at, bytes.end(), kSignalReturn.begin(), kSignalReturn.end());
-    if (at == bytes.end()) return;
+    if (at == bytes.end()) return true;
     // One that cannot be watched costs a hit told twice, now and then.
     std::ignore = breakpoints_.add(start + static_cast<Address>(at - bytes.begin()), [this](ThreadId thread) {
       returns(thread);

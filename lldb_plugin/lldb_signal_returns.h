@@ -20,12 +20,12 @@ class SignalReturns {
   void watch();
 
  private:
-  void watch(lldb::SBModule& module);
+  bool watch(lldb::SBModule& module);  // false: it is not loaded yet
   void returns(ThreadId thread);
 
   lldb::SBTarget target_;
   Breakpoints& breakpoints_;
-  std::uint32_t modules_ = 0;  // how many there were
+  std::uint32_t modules_ = 0;  // how many there were when all were loaded
   std::set<Address> watched_;
 };
 

@@ -8,6 +8,14 @@
 //   work(int) 1
 //   work(int);leaf(int) 200
 // stopped-in: main
+//
+// In a second run the C library is known before it is loaded.
+// both: kill
+// flamb: capture work
+// expect: invocation 1
+//   work(int) 1
+//   work(int);leaf(int) 200
+// stopped-in: main
 #include <dlfcn.h>
 #include <sys/time.h>
 
