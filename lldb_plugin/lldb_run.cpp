@@ -47,10 +47,6 @@ Result<Stop> LldbDebugger::resume() {
     lldb::SBProcess current = process();
     auto stop = reader.read(current, interrupts_.pending());
     if (!stop) continue;
-    if (stop->kind == Stop::Kind::requested && interrupts_.pending()) {
-      stop->kind = Stop::Kind::interrupted;
-      stop->description = "interrupted";
-    }
     if (stop->kind == Stop::Kind::interrupted) interrupts_.reported();
     if (stop->thread != 0) current.SetSelectedThreadByID(stop->thread);
     return *stop;

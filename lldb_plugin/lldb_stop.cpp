@@ -82,6 +82,7 @@ std::optional<Stop> StopReader::read(lldb::SBProcess& process, bool interrupted,
       thread && (!found_ || urgency(found_->kind) < urgency(Stop::Kind::requested))) {
     lldb::SBThread where = process.GetThreadByID(*thread);
     found_ = Stop{.kind = Stop::Kind::requested, .thread = *thread, .description = stop_description(where)};
+    if (interrupted) *found_ = {.kind = Stop::Kind::interrupted, .thread = *thread, .description = "interrupted"};
   }
   if (found_) return found_;
   if (interrupted) {
