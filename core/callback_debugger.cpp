@@ -84,7 +84,7 @@ Result<std::vector<Address>> CallbackDebugger::callers(ThreadId thread, std::siz
 
 Result<BreakpointId> CallbackDebugger::set_breakpoint(Address where, BreakpointHandler handler) {
   const BreakpointId id = ++last_id_;
-  breakpoints_.emplace(id, Breakpoint{where, std::move(handler)});
+  breakpoints_.emplace(id, Breakpoint{where, std::move(handler), {}});
   if (auto asked = ask(callbacks_.set_breakpoint, id, where); !asked) {
     breakpoints_.erase(id);
     return tl::unexpected<Error>(asked.error());
@@ -131,12 +131,14 @@ Result<Stop> CallbackDebugger::step(ThreadId thread) {
   const auto before = read_register(thread, Register::rip);
   if (!before) return tl::unexpected<Error>(before.error());
   hit_where_ = 0;
+  stepping_ = thread;
   auto stop = run(callbacks_.step, thread);
   // A thread that has not been stopped by the breakpoint where it is hits it, and only then runs its instruction.
   if (stop && stop->kind == Stop::Kind::requested && hit_where_ == *before &&
       read_register(thread, Register::rip).value_or(0) == *before) {
     stop = run(callbacks_.step, thread);
   }
+  stepping_ = 0;
   if (stop) note_if_interrupted(*stop);
   return stop;
 }
@@ -253,7 +255,7 @@ bool CallbackDebugger::hit(BreakpointId id, ThreadId thread) noexcept {
   hit_thread_ = thread;
   hit_where_ = found->second.where;
   try {
-    if (!is_told_again(thread, hit_where_) && found->second.handler(thread) == Verdict::stop) stop_requested_ = true;
+    if (!is_told_again(found->second, thread) && found->second.handler(thread) == Verdict::stop) stop_requested_ = true;
   } catch (const std::exception& exception) {
     thrown_ = exception.what();
   } catch (...) {
@@ -264,19 +266,22 @@ bool CallbackDebugger::hit(BreakpointId id, ThreadId thread) noexcept {
   return stop_requested_ || !thrown_.empty() || interrupt_pending_;
 }
 
-// GDB has a thread hit a breakpoint anew that a signal kept from stepping off it. Nothing has changed in the thread
-// then; but nor has it where a loop calls a function again, so that GDB has to be asked. That takes a millisecond, and
-// is done for long only if the program gets signals.
-bool CallbackDebugger::is_told_again(ThreadId thread, Address where) {
+// GDB has a thread hit a breakpoint anew that it did not step off: when a signal came in between, or when the thread is
+// stepped that another's stop kept there. Nothing has changed in the thread then; but nor has it where a loop calls a
+// function again, so that GDB has to be asked if it does not step. That takes a millisecond, and is done for long only
+// if the program gets signals.
+bool CallbackDebugger::is_told_again(Breakpoint& breakpoint, ThreadId thread) {
   constexpr int most_vain_questions = 50;
   NativeTarget* direct = native();
   const auto registers = direct != nullptr ? direct->read_registers(thread) : std::nullopt;
   if (!registers) return false;
-  GeneralRegisters& last = last_hits_[{thread, where}];
+  GeneralRegisters& last = breakpoint.last_hits[thread];
   const bool is_as_before = last == *registers;
   last = *registers;
-  if (!is_as_before || (!gets_signals_ && vain_questions_ == most_vain_questions)) return false;
-  const bool again = ask(callbacks_.steps_off_again, where) && number(0).value_or(0) != 0;
+  if (!is_as_before) return false;
+  if (thread == stepping_) return true;
+  if (!gets_signals_ && vain_questions_ == most_vain_questions) return false;
+  const bool again = ask(callbacks_.steps_off_again, breakpoint.where) && number(0).value_or(0) != 0;
   gets_signals_ = gets_signals_ || again;
   if (!gets_signals_) ++vain_questions_;
   return again;

@@ -3,12 +3,10 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "c_api.h"
@@ -68,6 +66,7 @@ class CallbackDebugger final : public Debugger {
   struct Breakpoint {
     Address where = 0;
     BreakpointHandler handler;
+    std::unordered_map<ThreadId, GeneralRegisters> last_hits;
   };
 
   template <class... Parameters, class... Arguments>
@@ -79,7 +78,7 @@ class CallbackDebugger final : public Debugger {
   void note_if_interrupted(const Stop& reported);
   NativeTarget* native();
   void has_run();
-  bool is_told_again(ThreadId thread, Address where);
+  bool is_told_again(Breakpoint& breakpoint, ThreadId thread);
   Result<void> what_was_thrown();
 
   const flamb_callbacks& callbacks_;
@@ -90,13 +89,13 @@ class CallbackDebugger final : public Debugger {
   BreakpointId last_id_ = 0;
   ThreadId hit_thread_ = 0;  // in a handler: the thread, and where
   Address hit_where_ = 0;    // the last hit's, afterwards
+  ThreadId stepping_ = 0;    // in a step: the thread
   const CallObserver* observer_ = nullptr;
   std::string thrown_;  // by a handler or an observer
 
   std::unique_ptr<NativeTarget> native_;
   bool native_known_ = false;  // whether there is a NativeTarget has been found out
   std::vector<Module> seen_modules_;
-  std::map<std::pair<ThreadId, Address>, GeneralRegisters> last_hits_;
   bool gets_signals_ = false;  // one has been seen
   int vain_questions_ = 0;
 

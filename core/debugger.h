@@ -107,9 +107,8 @@ enum class Verdict {
   stop,   // `resume` or `call` returns with Stop::Kind::requested
 };
 
-// Called once for each thread that reaches the breakpoint; but once more by GDB when a thread steps that has been told
-// of and then kept there by the stop of another. It may call read_register, read_memory, modules, set_breakpoint and
-// jump; nothing else.
+// Called once for each thread that reaches the breakpoint. It may call read_register, read_memory,
+// modules, set_breakpoint and jump; nothing else.
 using BreakpointHandler = std::function<Verdict(ThreadId)>;
 
 // What `call` reports when it is over.

@@ -24,8 +24,8 @@ class NativeTarget {
   // Nothing when the kernel does not answer: the thread is gone, runs, or is traced by another.
   std::optional<std::uint64_t> read_register(ThreadId thread, Register which);
 
-  // Those that make a thread's state, in the order of Register but for rip and without the flags that a debugger's
-  // steps set. Nothing as above.
+  // In the order of Register, but for rip. 0 are rcx, r11 and the flags that a debugger's steps set: they can differ
+  // when a thread is back where a signal interrupted it. Nothing as above.
   std::optional<GeneralRegisters> read_registers(ThreadId thread);
 
   // Is a signal on its way to the thread or to the process, be it blocked or not?
